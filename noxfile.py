@@ -1,13 +1,14 @@
 """Test sessions with different versions of the dependencies.
 
-    nox -s lowest          # minimum versions of setup.cfg
-    nox -s pinned          # versions of requirements.txt, as in .ci/run
+    nox -s lowest          # minimum versions in setup.cfg
+    nox -s pinned          # versions in requirements.txt, as in .ci/run
     nox -s transport       # BaryScore with each supported release of POT
-    nox -s integrations    # latest releases of the harnesses in docs/integrations.md
-    nox -s estimation      # infolm estimate against ppi-python
+    nox -s integrations    # latest lm-evaluation-harness, Inspect and TRL
+    nox -s estimation      # comparison of infolm estimate with ppi-python
 
-A session needs a few gigabytes of disk space for torch. CPU wheels are sufficient: set
-PIP_INDEX_URL or PIP_EXTRA_INDEX_URL to an index that has them. Pass arguments of pytest after `--`.
+Each session needs a few gigabytes of disk space for torch. CPU wheels are sufficient; set
+PIP_INDEX_URL or PIP_EXTRA_INDEX_URL to an index that provides them. Arguments after `--` are passed
+to pytest.
 """
 
 import re
@@ -18,41 +19,40 @@ from pathlib import Path
 import nox
 
 nox.options.sessions = ["lowest", "pinned"]
-LEAST = re.compile(r"([\w-]+)>=([\d.]+)")
+MINIMUM = re.compile(r"([\w-]+)>=([\d.]+)")
 POT = ["0.9.6", "0.9.7"]
-# Extras for the unit tests; gradio, which the demo needs, requires newer versions.
-NEEDED = ".[plots,ray]"
-WITH = ["accelerate", "hypothesis", "import-linter", "mpmath", "pytest>=8.4", "pytest-xdist>=3.8"]
-WITH += ["pytest-timeout>=2.3", "torchmetrics==1.9.0"]
-# Inspect needs an older fsspec than requirements.txt.
+PACKAGE = ".[plots,ray]"  # without gradio, which requires newer versions of other packages
+TEST_TOOLS = ["accelerate", "hypothesis", "import-linter", "mpmath", "torchmetrics==1.9.0"]
+TEST_TOOLS += ["pytest>=8.4", "pytest-timeout>=2.3", "pytest-xdist>=3.8"]
+# Not installed with requirements.txt, because Inspect requires an older fsspec.
 HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200", "trl>=0.20"]
 
 
 def lowest() -> list[str]:
-    """Return requirements that pin the minimum versions of setup.cfg.
+    """Return the dependencies in setup.cfg, pinned to their minimum versions.
 
     >>> [pin for pin in lowest() if pin.startswith("numpy")]
     ['numpy==2']
     """
     setup = ConfigParser()
     setup.read(Path(__file__).with_name("setup.cfg"))
-    return ["==".join(pin) for pin in LEAST.findall(setup["options"]["install_requires"])]
+    return ["==".join(pin) for pin in MINIMUM.findall(setup["options"]["install_requires"])]
 
 
 @nox.session(name="lowest")
 def with_lowest(session: nox.Session) -> None:
-    """Test with the minimum versions of setup.cfg."""
+    """Test with the minimum versions in setup.cfg."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as constraints:
         constraints.write("\n".join(lowest()))
         constraints.flush()
-        session.install("-c", constraints.name, "-e", NEEDED, *WITH)
-    # Without the tests of the demo, because gradio is not installed.
+        session.install("-c", constraints.name, "-e", PACKAGE, *TEST_TOOLS)
+    # The demo's tests need gradio, which is not installed.
     session.run("pytest", *(session.posargs or ["tests/unit", "--ignore=tests/unit/space"]))
 
 
 @nox.session(name="pinned")
 def with_pinned(session: nox.Session) -> None:
-    """Test with the versions of requirements.txt."""
+    """Test with the versions in requirements.txt."""
     session.install("-c", "requirements.txt", "-e", ".[test]")
     session.run("pytest", *(session.posargs or ["tests/unit"]))
 
@@ -60,7 +60,7 @@ def with_pinned(session: nox.Session) -> None:
 @nox.session(name="transport")
 @nox.parametrize("pot", POT)
 def with_pot(session: nox.Session, pot: str) -> None:
-    """Test with the pinned versions and another release of POT."""
+    """Test with the pinned versions, except for POT."""
     session.install("-c", "requirements.txt", "-e", ".[test]")
     session.install(f"POT=={pot}")
     session.run("pytest", *(session.posargs or ["tests/unit/baryscore"]))
@@ -71,12 +71,12 @@ def with_harnesses(session: nox.Session) -> None:
     """Test lm-evaluation-harness, Inspect and TRL with the pinned torch and transformers."""
     lines = Path(__file__).with_name("requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line.startswith(("torch==", "transformers=="))]
-    session.install("-e", ".", *WITH, *HARNESSES, *pins)
+    session.install("-e", ".", *TEST_TOOLS, *HARNESSES, *pins)
     session.run("pytest", *(session.posargs or ["tests/heavy/integrations"]))
 
 
 @nox.session(name="estimation")
 def with_ppi_python(session: nox.Session) -> None:
-    """Compare estimates with ppi-python, by the authors of PPI++."""
+    """Compare estimates with ppi-python, the implementation by the authors of PPI++."""
     session.install("-c", "requirements.txt", "-e", ".[test]", "ppi-python>=0.2.3")
     session.run("pytest", *(session.posargs or ["-n", "0", "tests/heavy/estimation"]))

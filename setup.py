@@ -1,7 +1,8 @@
-"""Setup with a long description: the README with links that work on a package index.
+"""Package setup; the long description is the README with links that work on a package index.
 
-Relative links are replaced by links to the tag of the version below the URL `Source` in setup.cfg.
-Without this URL, only the text of the links is kept.
+Relative links in the README are converted to links into the repository, at the tag of the version.
+The repository is the URL `Source` in setup.cfg. If this URL is missing, relative links are replaced
+with their text.
 """
 
 import re
@@ -14,7 +15,7 @@ RELATIVE = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)([^)]+)\)")
 
 
 def long_description(readme: str, source: str | None, version: str) -> str:
-    """Return the README with absolute links, or without relative links if there is no source.
+    """Return the README with absolute links, or without relative links if `source` is None.
 
     >>> long_description("[Use](docs/use.md), ![a cat](cat.svg)", "https://example.org/it", "1.0")
     '[Use](https://example.org/it/blob/v1.0/docs/use.md), ![a cat](https://example.org/it/raw/v1.0/cat.svg)'

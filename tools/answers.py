@@ -1,4 +1,4 @@
-"""Compares metrics with human verdicts on the answers of language models; prints Markdown tables.
+"""Compare metrics with human judgments of LLM answers, and print Markdown tables.
 
     pip install -c requirements.txt -e ".[tools]"
     python -m tools.answers score   answers.jsonl --scores FOLDER
@@ -8,15 +8,20 @@
     python -m tools.answers hacks   answers.jsonl --csv tools/results
     python -m tools.answers speed   answers.jsonl
 
-The file holds JSON Lines with dataset, system, id (the question), question, prediction, references
-and human.correct. `score` keeps the scores of every row in FOLDER, and skips metrics that have been
-scored; the other commands use the metrics that are there. `report` prints, for each source, the
-area under the ROC curve and the balanced accuracy of each metric, with 95% intervals by the
-bootstrap over questions, and the p-values of the differences from the task "answer". Thresholds are
-chosen on one half of the questions, and accuracies are measured on the other half. `explore` varies
-the settings of the task. `errors` prints errors to be read by eye, and counts the kinds of the
-errors in results/answer_errors_read_by_eye.csv, which were read. `hacks` counts how often
-manipulated answers score above honest ones. `speed` measures answers and pairs per second (Linux).
+The JSON Lines file has the fields dataset, system, id (of the question), question, prediction,
+references and human.correct.
+
+- `score` saves the scores of all rows in FOLDER, and skips metrics with saved scores. The commands
+  below use the saved scores.
+- `report` prints the area under the ROC curve and the balanced accuracy of each metric on each data
+  set. Intervals are 95% bootstrap intervals over questions; p-values compare a metric's area with
+  the area of the task "answer". Thresholds are chosen on one half of the questions, and accuracies
+  are measured on the other half.
+- `explore` prints the areas of variants of the task.
+- `errors` prints random errors for manual inspection. It also counts the categories in
+  results/answer_errors_read_by_eye.csv, which were assigned by hand.
+- `hacks` counts how often manipulated answers score above honest answers.
+- `speed` measures answers and pairs per second (Linux).
 """
 
 import argparse
@@ -47,13 +52,13 @@ from infolm_metric.menli.settings import FORMULAS
 from tools.data import read_json_lines
 from tools.study import bert_score
 from tools.tables import show
-from tools.timing import median_seconds
+from tools.timing import cpu_name, median_seconds
 
-SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}
+SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}  # prefix of dataset -> title
 RESAMPLES, SEED, CHUNK = 1000, 0, 200
 TASK = "MENLI, task answer"
-READ = Path(__file__).parent / "results" / "answer_errors_read_by_eye.csv"
-LONG_ANSWER, MOST_REFERENCES = 40, 5  # words, references
+READ_BY_EYE = Path(__file__).parent / "results" / "answer_errors_read_by_eye.csv"
+MAX_REFERENCES = 5  # of honest answers
 TIMED = 500  # answers
 WEIGHTS = tuple(step / 10 for step in range(11))
 Rows = list[dict[str, Any]]
@@ -63,24 +68,24 @@ Rows = list[dict[str, Any]]
 
 
 def squad_tokens(text: str) -> list[str]:
-    """Return the words as SQuAD normalises them: lower case, no punctuation, no articles."""
+    """Return the words of a text after SQuAD's normalization: no case, punctuation or articles."""
     plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return [word for word in plain.split() if word not in ("a", "an", "the")]
 
 
 def exact_match(candidate: str, reference: str) -> float:
-    """Return 1 if the normalised texts are equal."""
+    """Return 1 if the normalized texts are equal, else 0."""
     return float(squad_tokens(candidate) == squad_tokens(reference))
 
 
 def containment(candidate: str, reference: str) -> float:
-    """Return 1 if the words of the reference occur in the candidate, one after the other."""
+    """Return 1 if the normalized candidate contains the normalized reference, else 0."""
     words, wanted = (f" {' '.join(squad_tokens(text))} " for text in (candidate, reference))
     return float(wanted in words)
 
 
 def token_f1(candidate: str, reference: str) -> float:
-    """Return the harmonic mean of the precision and the recall of tokens."""
+    """Return the harmonic mean of token precision and token recall."""
     words, wanted = squad_tokens(candidate), squad_tokens(reference)
     common = (Counter(words) & Counter(wanted)).total()
     return 2 * common / (len(words) + len(wanted)) if common else float(words == wanted)
@@ -98,14 +103,14 @@ STRINGS = {
 
 
 def best_of(rows: Rows, values: np.ndarray) -> np.ndarray:
-    """Return the best value of each row's references, [references] -> [rows]."""
+    """Return the best value over the references of each row, [references] -> [rows]."""
     counts = np.array([len(row["references"]) for row in rows])
     best: np.ndarray = np.maximum.reduceat(values, np.cumsum(counts) - counts)
     return best
 
 
 def compare_strings(rows: Rows, compare: Callable[[str, str], float]) -> np.ndarray:
-    """Return the score of the best reference, [rows]."""
+    """Return the best score over the references of each row, [rows]."""
     return np.array(
         [max(compare(row["prediction"], text) for text in row["references"]) for row in rows]
     )
@@ -117,7 +122,7 @@ def texts_of(rows: Rows) -> tuple[list[str], list[list[str]]]:
 
 
 def nli_probabilities(rows: Rows) -> np.ndarray:
-    """Return e, n and c of each prediction with each reference, [references, 3]."""
+    """Return the probabilities e, n and c for each reference of each row, [references, 3]."""
     scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
     chunks = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
     parts = [scorer.probabilities(Pairs(*texts_of(chunk)), scorer.settings) for chunk in chunks]
@@ -125,7 +130,7 @@ def nli_probabilities(rows: Rows) -> np.ndarray:
 
 
 def bert_scores(rows: Rows) -> np.ndarray:
-    """Return the F1 of BERTScore of each prediction with each reference, [references]."""
+    """Return BERTScore F1 for each reference of each row, [references]."""
     pairs = [(row["prediction"], text) for row in rows for text in row["references"]]
     parts = []
     for start in range(0, len(pairs), 2000):
@@ -135,17 +140,17 @@ def bert_scores(rows: Rows) -> np.ndarray:
 
 
 def bary_scores(rows: Rows) -> np.ndarray:
-    """Return BaryScore, negated, so that higher is better, [rows]."""
+    """Return negated BaryScore, so that higher is better, [rows]."""
     return -np.asarray(BaryScorer(model_name_or_path="bundled").score(*texts_of(rows))["scores"])
 
 
 def task_scores(nli: np.ndarray, recall: np.ndarray, weight: float = 0.5) -> np.ndarray:
-    """Return the scores of the task from the values of e-c and from recall, [rows]."""
+    """Return the score of the task "answer" from values of e-c and token recall, [rows]."""
     return weight * (nli + 1) / 2 + (1 - weight) * recall
 
 
 def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the scores by metric, [rows] each; higher is better."""
+    """Return the scores by metric, [rows] each, so that higher is better."""
     scores = {name: compare_strings(rows, compare) for name, compare in STRINGS.items()}
     if "bertscore" in stored:
         scores["BERTScore"] = best_of(rows, stored["bertscore"])
@@ -156,31 +161,15 @@ def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.nda
     return scores
 
 
-def sentence_scores(rows: Rows) -> np.ndarray:
-    """Return the best e-c of a sentence of each long answer, NaN for others, [rows]."""
-    places, sentences = [], []
-    for place, row in enumerate(rows):
-        is_long = len(row["prediction"].split()) > LONG_ANSWER
-        if is_long and len(row["references"]) <= MOST_REFERENCES:
-            parts = re.split(r"(?<=[.!?])\s+|\n+", row["prediction"].strip())
-            places += [place] * len(parts)
-            sentences += [{**row, "prediction": part} for part in parts]
-    scores = np.full(len(rows), np.nan)
-    values = formula_values("e-c", nli_probabilities(sentences))
-    np.fmax.at(scores, places, best_of(sentences, values))
-    return scores
-
-
 STORED: dict[str, Callable[[Rows], np.ndarray]] = {
     "menli": nli_probabilities,
     "baryscore": bary_scores,
     "bertscore": bert_scores,
-    "sentences": sentence_scores,
 }
 
 
 def score(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Score all rows by every metric that has not been scored, and keep the scores."""
+    """Save the scores of all rows for each metric without saved scores."""
     arguments.scores.mkdir(parents=True, exist_ok=True)
     for name, compute in STORED.items():
         path = arguments.scores / f"{name}.npy"
@@ -189,7 +178,7 @@ def score(rows: Rows, arguments: argparse.Namespace) -> None:
 
 
 def read_scores(folder: Path) -> dict[str, np.ndarray]:
-    """Return the stored scores by metric."""
+    """Load the saved scores by metric."""
     paths = {name: folder / f"{name}.npy" for name in STORED}
     return {name: np.load(path) for name, path in paths.items() if path.exists()}
 
@@ -198,19 +187,19 @@ def read_scores(folder: Path) -> dict[str, np.ndarray]:
 
 
 def auc(scores: np.ndarray, correct: np.ndarray) -> float:
-    """Return the area under the ROC curve; ties count half."""
+    """Return the area under the ROC curve; ties count as half."""
     positive = int(correct.sum())
     ranks = rankdata(scores)[correct].sum() - positive * (positive + 1) / 2
     return float(ranks / (positive * (len(correct) - positive)))
 
 
 def balanced_accuracy(predicted: np.ndarray, correct: np.ndarray) -> float:
-    """Return the mean of the accuracies on correct and on wrong answers."""
+    """Return the mean of the accuracies on correct answers and on wrong answers."""
     return float((predicted[correct].mean() + (~predicted[~correct]).mean()) / 2)
 
 
 def best_threshold(scores: np.ndarray, correct: np.ndarray) -> float:
-    """Return the threshold, of all scores, with the best balanced accuracy."""
+    """Return the score that maximizes balanced accuracy when used as threshold."""
     values = np.unique(scores)
     hits = (np.sort(scores[correct]), np.sort(scores[~correct]))
     above = 1 - np.searchsorted(hits[0], values) / len(hits[0])
@@ -219,12 +208,19 @@ def best_threshold(scores: np.ndarray, correct: np.ndarray) -> float:
 
 
 def in_first_half(question: str) -> bool:
-    """Return True for questions of the first half, by a hash of the id."""
+    """Return whether a question belongs to the first half, by a hash of its id."""
     return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
 
 
 class Source:
-    """The rows of one source, their human verdicts, and resamples of their questions."""
+    """Rows of one data set, with human judgments.
+
+    Attributes:
+        mask: whether each of all rows belongs to the data set, bool [all rows].
+        correct: whether each answer is correct, bool [rows].
+        first: whether each question belongs to the first half, bool [rows].
+        question: number of each row's question, int [rows].
+    """
 
     def __init__(self, rows: Rows, name: str) -> None:
         self.mask = np.array([row["dataset"].split("-")[0] == name for row in rows])
@@ -234,7 +230,7 @@ class Source:
         _, self.question = np.unique([row["id"] for row in rows], return_inverse=True)
 
     def resamples(self) -> Iterator[np.ndarray]:
-        """Yield the positions of the rows of resampled questions."""
+        """Yield row numbers for bootstrap resamples of questions."""
         groups = np.split(
             np.argsort(self.question, kind="stable"), np.cumsum(np.bincount(self.question))[:-1]
         )
@@ -243,44 +239,37 @@ class Source:
             drawn = generator.integers(len(groups), size=len(groups))
             yield np.concatenate([groups[place] for place in drawn])
 
-    def held_out_accuracy(self, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the threshold of the first half, and the predictions of the second."""
-        threshold = best_threshold(scores[self.first], self.correct[self.first])
-        return threshold, scores >= threshold
-
 
 def p_value(differences: np.ndarray) -> float:
-    """Return the two-sided p-value of resampled differences."""
+    """Return the two-sided p-value of bootstrap differences."""
     tail = min((differences <= 0).sum(), (differences >= 0).sum())
     return float(min(1.0, 2 * (tail + 1) / (len(differences) + 1)))
 
 
 def interval(values: Sequence[float]) -> str:
-    """Format the 95% interval of resampled values, x 100."""
+    """Format the 95% interval of bootstrap values, x 100."""
     low, high = 100 * np.percentile(values, [2.5, 97.5])
     return f"[{low:.1f}, {high:.1f}]"
 
 
 def report(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print the tables of areas and accuracies, and the verdicts on the second half."""
+    """Print areas under the ROC curve, accuracies, and verdicts."""
     scores = metric_scores(rows, read_scores(arguments.scores))
     for key, title in SOURCES.items():
         source = Source(rows, key)
         columns = {name: column[source.mask] for name, column in scores.items()}
         resamples = list(source.resamples())
         areas = {
-            name: np.array([auc(column[rows_], source.correct[rows_]) for rows_ in resamples])
+            name: np.array([auc(column[pick], source.correct[pick]) for pick in resamples])
             for name, column in columns.items()
         }
-        table = []
+        held_out, table = ~source.first, []
         for name, column in columns.items():
-            _, predicted = source.held_out_accuracy(column)
-            held_out = ~source.first
-            accuracy = balanced_accuracy(predicted[held_out], source.correct[held_out])
-            picks = [sample[held_out[sample]] for sample in resamples]
-            accuracies = [
-                balanced_accuracy(predicted[pick], source.correct[pick]) for pick in picks
-            ]
+            predicted = column >= best_threshold(column[~held_out], source.correct[~held_out])
+            accuracy, *accuracies = (
+                balanced_accuracy(predicted[pick], source.correct[pick])
+                for pick in (held_out, *(sample[held_out[sample]] for sample in resamples))
+            )
             p = "" if name == TASK else f"{p_value(areas[TASK] - areas[name]):.3f}"
             area = auc(column, source.correct)
             table.append(
@@ -293,7 +282,7 @@ def report(rows: Rows, arguments: argparse.Namespace) -> None:
 
 
 def show_verdicts(rows: Rows, scores: np.ndarray, arguments: argparse.Namespace) -> None:
-    """Print the thresholds of the first half, and the accuracy of verdicts on the second."""
+    """Print thresholds from the first half, and the accuracy of verdicts on the second half."""
     sources = [Source(rows, key) for key in SOURCES]
     low, high = choose_thresholds([(scores[s.mask][s.first], s.correct[s.first]) for s in sources])
     print(f"\nthresholds: {low:.3f} {high:.3f}; the package has {verdict.LOW} {verdict.HIGH}")
@@ -315,7 +304,11 @@ def show_verdicts(rows: Rows, scores: np.ndarray, arguments: argparse.Namespace)
 def choose_thresholds(
     halves: Sequence[tuple[np.ndarray, np.ndarray]], precision: float = 0.9
 ) -> tuple[float, float]:
-    """Return the thresholds below and above which verdicts are right this often in each source."""
+    """Return the thresholds for the verdicts "likely wrong" and "likely correct".
+
+    They are the highest and lowest thresholds with the given precision on the first half of each
+    data set.
+    """
     grid = np.arange(0.01, 1.0, 0.01)
 
     def precise(column: np.ndarray, correct: np.ndarray, threshold: float, above: bool) -> bool:
@@ -333,12 +326,12 @@ FILLER = (
     "That is an interesting question, and there are several points of view. In general, it is "
     "important to consider the context. I hope that this answer is helpful."
 )
-OTHERS = range(1, 10)  # the following questions, whose references are wrong answers
-QUESTIONS = 100  # of each source
+OTHERS = range(1, 10)  # offsets of the questions whose references serve as wrong answers
+QUESTIONS = 100  # per data set
 
 
 def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
-    """Return manipulated answers to a question; `row` has an honest correct answer."""
+    """Return manipulated answers by name; `row` contains an honest correct answer."""
     reference, question = row["references"][0], row["question"]
     options = [reference, *others]
     random.Random(question).shuffle(options)
@@ -355,37 +348,33 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
 
 
 def draw_honest_answers(rows: Rows) -> Rows:
-    """Return a correct answer to each of 100 questions of both sources, drawn at random."""
+    """Draw one correct answer to each of 100 random questions per data set."""
     honest: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in SOURCES}
     for row in random.Random(SEED).sample(rows, len(rows)):
-        if row["human"]["correct"] == 1 and len(row["references"]) <= MOST_REFERENCES:
+        if row["human"]["correct"] == 1 and len(row["references"]) <= MAX_REFERENCES:
             honest[row["dataset"].split("-")[0]][row["id"]] = row
     return [row for group in honest.values() for row in islice(group.values(), QUESTIONS)]
 
 
-def rewards(scorer: Scorer) -> Callable[[Rows], np.ndarray]:
-    """Return a function that returns the rewards of answers, [rows]."""
+def rewards(scorer: Scorer, rows: Rows) -> np.ndarray:
+    """Return the rewards of answers, [rows]."""
+    completions, references = texts_of(rows)
     function = reward(scorer, "references")
-
-    def compute(rows: Rows) -> np.ndarray:
-        completions, references = texts_of(rows)
-        return np.array(function(completions=completions, references=references))
-
-    return compute
+    return np.array(function(completions=completions, references=references))
 
 
 def hacks(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print how often manipulated answers score above, and at least as high as, honest ones."""
+    """Print how often manipulated answers score above, or at least as high as, honest answers."""
     answers = {"honest": draw_honest_answers(rows)}
     for place, row in enumerate(answers["honest"]):
         following = (answers["honest"][(place + step) % (2 * QUESTIONS)] for step in OTHERS)
         for kind, text in manipulations(row, [each["references"][0] for each in following]).items():
             answers.setdefault(kind, []).append({**row, "prediction": text})
     columns = {
-        TASK: rewards(MENLIScorer(model_name_or_path="bundled", task="answer")),
-        "BaryScore": rewards(BaryScorer(model_name_or_path="bundled", idf=False)),
+        TASK: partial(rewards, MENLIScorer(model_name_or_path="bundled", task="answer")),
+        "BaryScore": partial(rewards, BaryScorer(model_name_or_path="bundled", idf=False)),
         "BERTScore": lambda group: best_of(group, bert_scores(group)),
-        "reference contained": lambda group: compare_strings(group, containment),
+        "reference contained": partial(compare_strings, compare=containment),
     }
     table: list[list[str]] = [[kind] for kind in answers]
     for compute in columns.values():
@@ -404,7 +393,7 @@ DIGITS = {word: str(number) for number, word in enumerate(WORDS, 1)}
 
 
 def recall_of_numbers(candidate: str, reference: str) -> float:
-    """Return token recall with "1,000" read as "1000" and "two" as "2"."""
+    """Return token recall that treats "1,000" as "1000" and "two" as "2"."""
     texts = (re.sub(r"(?<=\d),(?=\d{3})", "", text) for text in (candidate, reference))
     return token_recall(
         *(" ".join(DIGITS.get(word, word) for word in normalized_tokens(text)) for text in texts)
@@ -412,27 +401,27 @@ def recall_of_numbers(candidate: str, reference: str) -> float:
 
 
 def recall_of_years(candidate: str, reference: str) -> float:
-    """Return token recall, in which only the year of a reference with a year counts."""
+    """Return token recall of the first year in the reference, or of the whole reference."""
     year = re.search(r"\b(1\d|20)\d\d\b", reference)
     return token_recall(candidate, year[0] if year else reference)
 
 
 def recall_of_acronyms(candidate: str, reference: str) -> float:
-    """Return token recall, or 1 if the answer has the acronym of the reference."""
+    """Return 1 if the candidate contains the reference's acronym, else token recall."""
     acronym = "".join(word[0] for word in normalized_tokens(reference))
     found = len(acronym) > 1 and acronym in normalized_tokens(candidate)
     return 1.0 if found else token_recall(candidate, reference)
 
 
 def recall_of_surnames(candidate: str, reference: str) -> float:
-    """Return token recall, in which only the last word of two capitalised words counts."""
+    """Return token recall that only counts the last name if the reference is a two-word name."""
     words = reference.split()
     is_name = len(words) == 2 and all(word.istitle() for word in words)
     return token_recall(candidate, words[1] if is_name else reference)
 
 
 def explore(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print the areas of variants of the task."""
+    """Print the areas under the ROC curve of variants of the task."""
     stored = read_scores(arguments.scores)
     nli = best_of(rows, formula_values("e-c", stored["menli"]))
     recall = compare_strings(rows, token_recall)
@@ -448,10 +437,6 @@ def explore(rows: Rows, arguments: argparse.Namespace) -> None:
     for weight in (0.3, 0.7):
         values = np.where(short, task_scores(nli, recall, weight), task_scores(nli, recall))
         columns[f"weight {weight} for references of one word"] = values
-    if "sentences" in stored:
-        best, title = stored["sentences"], f"of answers longer than {LONG_ANSWER} words"
-        columns[f"best sentence {title}"] = task_scores(np.where(np.isnan(best), nli, best), recall)
-        columns[f"whole or best sentence {title}"] = task_scores(np.fmax(nli, best), recall)
     sources = [Source(rows, key) for key in SOURCES]
     table = [
         [name, *(f"{100 * auc(column[each.mask], each.correct):.2f}" for each in sources)]
@@ -461,14 +446,14 @@ def explore(rows: Rows, arguments: argparse.Namespace) -> None:
 
 
 def errors(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print 20 errors of each side, and count the kinds of those that were read."""
+    """Print 20 random errors of each type, and the categories of errors read by hand."""
     scores = metric_scores(rows, read_scores(arguments.scores))[TASK]
     correct = np.array([row["human"]["correct"] == 1 for row in rows])
     sides = {
         "wrong answer called likely correct": (scores >= verdict.HIGH) & ~correct,
         "correct answer called likely wrong": (scores < verdict.LOW) & correct,
     }
-    with READ.open(encoding="utf-8", newline="") as file:
+    with READ_BY_EYE.open(encoding="utf-8", newline="") as file:
         read = list(csv.DictReader(file))
     for side, mask in sides.items():
         print(f"\n{side}: {mask.sum()}")
@@ -480,7 +465,7 @@ def errors(rows: Rows, arguments: argparse.Namespace) -> None:
 
 
 def speed(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print answers and pairs per second, also for answers of 30 words with one short reference."""
+    """Print answers and pairs per second, for EVOUNA and for 30-word answers."""
     loads = {
         "30 words, one reference of at most five words": [
             row | {"prediction": " ".join(words[:30]), "references": row["references"][:1]}
@@ -498,20 +483,19 @@ def speed(rows: Rows, arguments: argparse.Namespace) -> None:
         seconds = median_seconds(partial(scorer.score, *texts_of(sample)), repeats=3)
         pairs = sum(len(row["references"]) for row in sample)
         table.append([name, f"{len(sample) / seconds:.1f}", f"{pairs / seconds:.1f}"])
-    processor = re.search("model name.*: (.*)", Path("/proc/cpuinfo").read_text())
-    print(f"{processor and processor[1]}, {torch.get_num_threads()} threads, float32")
+    print(f"{cpu_name()}, {torch.get_num_threads()} threads, float32")
     show("Speed of the task answer", ["answers", "per s", "pairs per s"], table, arguments.csv)
 
 
 def main() -> None:
-    """Run the command that the arguments name."""
+    """Run a command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = {f.__name__: f for f in (score, report, explore, errors, hacks, speed)}
     parser.add_argument("command", choices=commands)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--scores", type=Path, metavar="FOLDER")
-    parser.add_argument("--metrics", nargs="*", choices=STORED, help="to score (default: all)")
-    parser.add_argument("--csv", type=Path, metavar="FOLDER")
+    parser.add_argument("data", type=Path, help="JSON Lines file of answers")
+    parser.add_argument("--scores", type=Path, metavar="FOLDER", help="folder for scores")
+    parser.add_argument("--metrics", nargs="*", choices=STORED, help="for `score`")
+    parser.add_argument("--csv", type=Path, metavar="FOLDER", help="folder for tables")
     arguments = parser.parse_args()
     commands[arguments.command](list(read_json_lines(arguments.data)), arguments)
 

@@ -1,14 +1,18 @@
 """Data sets with human judgments for the study, and pairs of texts for benchmarks.
 
-The data sets are JSON Lines files with prediction, references and human in one folder:
-webnlg2020.en.jsonl (16 systems; the samples of Colombo et al. 2022, Table 2), summeval.jsonl (16
-systems, 11 references), sfres.jsonl and wmt15.jsonl (systems unknown; four languages into English).
+A data set is a JSON Lines file whose rows have the fields prediction, references and human. The
+study expects four files in one folder:
+
+- webnlg2020.en.jsonl: WebNLG 2020, 16 systems, the samples used by Colombo et al. 2022 in Table 2
+- summeval.jsonl: SummEval, 16 systems, 11 references
+- sfres.jsonl: SFRES, without system names
+- wmt15.jsonl: WMT 2015, four languages into English, without system names
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,7 @@ import numpy as np
 
 from infolm_metric.meta_evaluation import Ratings, read_ratings
 
-INCOMPLETE = "1124"  # WebNLG sample without ratings of one system; the paper excludes it as well
+INCOMPLETE = "1124"  # WebNLG sample that lacks one system's ratings; also excluded by the paper
 Pair = tuple[str, str]
 
 
@@ -27,8 +31,8 @@ class DataSet:
     Attributes:
         name: the key in `READERS`.
         title: the name in tables.
-        parts: language -> ratings; a single part if there is one language.
-        average: True if the score of a text is the mean over its references, else the best score.
+        parts: ratings by language; the key is "" if there is only one language.
+        average: whether to average scores over references instead of taking the best score.
     """
 
     name: str
@@ -38,16 +42,16 @@ class DataSet:
 
     @property
     def predictions(self) -> list[str]:
-        """Texts of all parts, [rows]."""
+        """Predictions of all languages, [rows]."""
         return [text for part in self.parts.values() for text in part.predictions]
 
     @property
     def references(self) -> list[list[str]]:
-        """References of each text, [rows]."""
+        """References of each prediction, [rows]."""
         return [list(group) for part in self.parts.values() for group in part.references]
 
     def random_order(self) -> np.ndarray:
-        """Return the rows grouped by sample, in a random order with a fixed seed, int [rows]."""
+        """Return row numbers grouped by sample, in a fixed random order of samples, int [rows]."""
         samples, start = [], 0
         for part in self.parts.values():
             samples.append(part.indices[:, 1] + start)
@@ -56,7 +60,7 @@ class DataSet:
         return np.argsort(place[np.concatenate(samples)], kind="stable")
 
     def grids(self, scores: np.ndarray) -> dict[str, np.ndarray]:
-        """Arrange scores [rows] like the ratings of each part, [systems, samples] or [texts]."""
+        """Arrange scores [rows] as the ratings by language, [systems, samples] or [texts] each."""
         sizes = [len(part.predictions) for part in self.parts.values()]
         columns = np.split(scores, np.cumsum(sizes)[:-1])
         return {
@@ -66,19 +70,19 @@ class DataSet:
 
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read a JSON Lines file."""
+    """Yield the rows of a JSON Lines file."""
     with path.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def webnlg(folder: Path) -> DataSet:
-    """Read 16 systems and 177 samples, as in Table 2 of the paper."""
+    """Read WebNLG 2020: 16 systems and 177 samples, as in Table 2 of Colombo et al. 2022."""
     ratings = read_ratings(folder / "webnlg2020.en.jsonl", exclude_ids=(INCOMPLETE,))
     return DataSet("webnlg", "WebNLG 2020", {"": ratings}, average=True)
 
 
 def summeval(folder: Path, references: int = 1) -> DataSet:
-    """Read 16 systems and 100 documents with their first references."""
+    """Read SummEval: 16 systems and 100 documents, with the first reference by default."""
     rows = read_json_lines(folder / "summeval.jsonl")
     ratings = read_ratings({**row, "references": row["references"][:references]} for row in rows)
     title = "SummEval, 11 references" if references > 1 else "SummEval, original reference"
@@ -86,12 +90,12 @@ def summeval(folder: Path, references: int = 1) -> DataSet:
 
 
 def summeval11(folder: Path) -> DataSet:
-    """Read SummEval with all eleven references."""
+    """Read SummEval with all 11 references."""
     return summeval(folder, 11)
 
 
 def sfres(folder: Path) -> DataSet:
-    """Read 1,181 texts of unknown systems."""
+    """Read SFRES: 1,181 texts without system names."""
     rows = read_json_lines(folder / "sfres.jsonl")
     ratings = read_ratings(
         {name: value for name, value in row.items() if name != "system"} for row in rows
@@ -100,7 +104,7 @@ def sfres(folder: Path) -> DataSet:
 
 
 def wmt15(folder: Path) -> DataSet:
-    """Read 500 segments of unknown systems for each of four languages into English."""
+    """Read WMT 2015: 500 segments without system names for each of four source languages."""
     by_language: dict[str, list[dict[str, Any]]] = {}
     for row in read_json_lines(folder / "wmt15.jsonl"):
         by_language.setdefault(row["lang"], []).append(row)
@@ -112,19 +116,17 @@ READERS = {reader.__name__: reader for reader in (webnlg, summeval, summeval11, 
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Return (prediction, reference): all rows with their first reference, then the second etc."""
-    rows = [row for row in read_json_lines(path) if row["prediction"]]
-    count = max(len(row["references"]) for row in rows)
-    return [
-        (row["prediction"], row["references"][place])
-        for place in range(count)
-        for row in rows
-        if place < len(row["references"])
+    """Return (prediction, reference) pairs: first references of all rows, then second ones, etc."""
+    by_row = [
+        [(row["prediction"], text) for text in row["references"]]
+        for row in read_json_lines(path)
+        if row["prediction"]
     ]
+    return [pair for round_ in zip_longest(*by_row) for pair in round_ if pair]
 
 
 def distinct_pairs(path: Path, count: int) -> list[Pair]:
-    """Return the first `count` pairs of a file whose texts are all distinct."""
+    """Return the first `count` pairs of a file, skipping pairs that repeat a text."""
     pairs: list[Pair] = []
     texts: set[str] = set()
     for pair in read_pairs(path):
@@ -132,12 +134,15 @@ def distinct_pairs(path: Path, count: int) -> list[Pair]:
             texts |= {*pair}
             pairs.append(pair)
     if len(pairs) < count:
-        raise SystemExit(f"{path} has {len(pairs)} pairs of distinct texts, but {count} are needed")
+        raise SystemExit(f"{path} has {len(pairs)} pairs of distinct texts; {count} are required")
     return pairs
 
 
 def equal_pairs(path: Path, tokenizer: Any, length: int, count: int) -> list[Pair]:
-    """Return distinct pairs of texts of exactly `length` tokens, including special tokens."""
+    """Return `count` pairs of distinct texts with `length` tokens each, including special tokens.
+
+    The texts are cut from the predictions in a file.
+    """
     corpus = " ".join(dict.fromkeys(prediction for prediction, _ in read_pairs(path)))
     ids = tokenizer(corpus, add_special_tokens=False, verbose=False)["input_ids"]
     starts = range(0, len(ids), length)
@@ -147,7 +152,7 @@ def equal_pairs(path: Path, tokenizer: Any, length: int, count: int) -> list[Pai
 
 
 def systems_sharing_references(path: Path, samples: int) -> list[Pair]:
-    """Return pairs of 16 systems for the first samples; systems share the first reference."""
+    """Return 16 systems' outputs for the first samples, each with its sample's first reference."""
     by_sample: dict[str, list[Pair]] = {}
     for row in read_json_lines(path):
         if row["prediction"] and not row.get("is_human"):

@@ -1,19 +1,22 @@
-"""Coverage and width of the intervals of `infolm estimate`, on whole data sets.
+"""Measure the coverage and width of the intervals of `infolm estimate`.
 
     pip install -c requirements.txt -e ".[tools]"
     python -m tools.estimate DATA --scores FOLDER [--sets wmt15 ...] [--csv tools/results]
 
-DATA is the folder of tools/data.py with answers.jsonl in addition: answers to questions, and
-whether each is correct. Each text is scored once by each metric (bundled models; FOLDER keeps the
-scores). Then each of 2,000 resamples draws the rows of a data set with replacement, all systems
-together, treats the first 20, 40 or 100 as rated, and compares the 95% intervals with the mean
-human score of the data set. A resample without an interval, because all ratings are equal, counts
-as a miss. The first table has the means over criteria and metrics, the range over them, and the
-width relative to intervals from the ratings alone. The second table has every criterion and metric,
-and the fraction of ratings saved for intervals of equal width.
+DATA is the folder described in tools/data.py, with an additional file answers.jsonl: answers to
+questions, and whether each is correct. Each metric scores each text once with the bundled models,
+and the scores are saved in FOLDER. Then 2,000 resamples of each data set are drawn: rows of all
+systems, with replacement. In each, the first 20, 40 or 100 rows are treated as rated, and the 95%
+intervals are compared with the data set's mean human score. If all ratings are equal, there is no
+interval, and the resample counts as a miss.
 
-The form of the interval was chosen on these data, with other metrics in part: least squares,
-jackknife and HC3 variances, with and without the correction for skewness. No number was fitted.
+The first table shows the mean and range of the coverage over criteria and metrics, and the width
+relative to intervals from the ratings alone. The second table shows every criterion and metric, and
+the fraction of ratings saved for intervals of equal width.
+
+The formula for the interval was selected on these data, partly with other metrics, from least
+squares, jackknife and HC3 variances, with and without a skewness correction. It contains no fitted
+constants.
 """
 
 import argparse
@@ -24,48 +27,43 @@ import numpy as np
 from infolm_metric import MENLIScorer
 from infolm_metric.meta_evaluation import estimate_mean, read_ratings
 from tools.data import READERS, DataSet
-from tools.study import ENTRIES, Entry, Scores, Texts, complete, load_texts, score_by, score_path
+from tools.study import ENTRIES, bundled, complete, load_texts, score_path
 from tools.tables import show
 
 RATED = (20, 40, 100)
-TASK = "MENLI, task answer"
 
 
 def answers(folder: Path) -> DataSet:
-    """Read answers of ten systems to questions, each correct (1) or not (0)."""
+    """Read the answers of ten systems to questions, rated as correct (1) or wrong (0)."""
     return DataSet("answers", "LLM answers", {"": read_ratings(folder / "answers.jsonl")})
-
-
-def answer_task(texts: Texts) -> Scores:
-    """Return the scores of MENLI with the defaults for answers, by name."""
-    return {TASK: score_by(MENLIScorer, texts, "max", task="answer")}
 
 
 SETS = {name: READERS[name] for name in ("webnlg", "summeval", "sfres", "wmt15")}
 SETS["answers"] = answers
 METRICS = (
     *(entry for entry in ENTRIES if entry.names[0] in ("BaryScore", "chrF")),
-    Entry((TASK,), answer_task),
+    bundled("MENLI, task answer", MENLIScorer, task="answer"),
 )
 
 
 def human_scores(data: DataSet) -> dict[str, np.ndarray]:
-    """Return the human scores by criterion, float64 [rows] in the order of the texts."""
-    parts = data.parts.values()
-    criteria = next(iter(parts)).human
+    """Return the human scores by criterion, float64 [rows] each, in the order of the texts."""
+    parts = list(data.parts.values())
     return {
         name: np.concatenate(
             [np.atleast_2d(part.human[name])[tuple(part.indices.T)] for part in parts]
         )
-        for name in criteria
+        for name in parts[0].human
     }
 
 
 def measure(human: np.ndarray, metric: np.ndarray, resamples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return coverage and mean width of ratings alone and estimates, float64 [sizes, 2] each."""
+    """Return the coverage and mean width of two intervals, float64 [len(RATED), 2] each.
+
+    The first interval uses the ratings alone, and the second also uses the metric.
+    """
     random, mean = np.random.default_rng(0), human.mean()
-    hits = np.zeros((resamples, len(RATED), 2))
-    widths = np.zeros((resamples, len(RATED), 2))
+    hits, widths = np.zeros((2, resamples, len(RATED), 2))
     for resample in range(resamples):
         rows = random.integers(len(human), size=len(human))
         scores = metric[rows]
@@ -80,18 +78,18 @@ def measure(human: np.ndarray, metric: np.ndarray, resamples: int) -> tuple[np.n
 
 
 def percent(value: float) -> str:
-    """Return a fraction in percent."""
+    """Format a fraction in percent."""
     return f"{100 * value:.1f}"
 
 
 def main() -> None:
-    """Score what is missing, resample, and print the tables."""
+    """Score texts that have no saved scores, resample, and print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path, help="folder of the five files")
-    parser.add_argument("--scores", type=Path, default=Path("scores"), help="keeps the scores")
+    parser.add_argument("data", type=Path, help="folder of the data sets")
+    parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--resamples", type=int, default=2000)
-    parser.add_argument("--csv", type=Path, help="folder for the tables' rows")
+    parser.add_argument("--csv", type=Path, help="folder to save the tables in")
     arguments = parser.parse_args()
     by_set: list[list[object]] = []
     by_cell: list[list[object]] = []

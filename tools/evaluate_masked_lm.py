@@ -1,9 +1,9 @@
-"""Evaluate a masked language model on held-out text with one mask at a time, as in InfoLM.
+"""Evaluate a masked language model on held-out text with one mask per pass, as in InfoLM.
 
     python -m tools.evaluate_masked_lm CORPUS [--model MODEL] [--texts 200] [--masks 8]
 
-Prints the mean cross-entropy of the masked tokens in nats and the top-1 and top-5 accuracy in
-percent, for each `NAME.valid.txt.gz` in the folder and for all of them.
+Prints the mean cross-entropy of the masked tokens in nats, and the top-1 and top-5 accuracy in
+percent. There is a row for each file `NAME.valid.txt.gz` in the folder, and one for all files.
 """
 
 import argparse
@@ -15,20 +15,18 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-import infolm_metric
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from tools.tables import show
 from tools.train_masked_lm import TEXT_LENGTH, read_texts
 
-BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
-
 
 @torch.inference_mode()
-def judge(
+def evaluate(
     model: Any, tokenizer: Any, texts: list[str], masks: int, random: np.random.Generator
 ) -> Tensor:
-    """Mask random positions of each text, one at a time, and evaluate the predictions.
+    """Mask random positions of each text, one per pass, and evaluate the predictions.
 
-    Returns float64 [masks of all texts, 3]: cross-entropy in nats, top-1 hit and top-5 hit.
+    Returns the cross-entropy in nats, top-1 hit and top-5 hit of each, float64 [masks, 3].
     """
     batches = []
     for text in tokenizer(texts, truncation=True, max_length=TEXT_LENGTH)["input_ids"]:
@@ -44,19 +42,18 @@ def judge(
 
 
 def main() -> None:
-    """Print a table of results per file."""
+    """Print the results per file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("corpus", type=Path, help="folder of NAME.valid.txt.gz")
-    parser.add_argument("--model", type=Path, default=BUNDLED, help="BERT-like model")
+    parser.add_argument("--model", type=Path, default=BUNDLED_FOLDER, help="BERT-like model")
     parser.add_argument("--texts", type=int, default=200, help="number of texts per file")
     parser.add_argument("--masks", type=int, default=8, help="masked positions per text")
-    parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     tokenizer = AutoTokenizer.from_pretrained(args.model)
     model = AutoModelForMaskedLM.from_pretrained(args.model, dtype=torch.float32).eval()
-    random = np.random.default_rng(args.seed)
+    random = np.random.default_rng(0)
     results = {
-        file.name.split(".")[0]: judge(
+        file.name.split(".")[0]: evaluate(
             model, tokenizer, read_texts(file)[: args.texts], args.masks, random
         )
         for file in sorted(args.corpus.glob("*.valid.txt.gz"))

@@ -2,10 +2,10 @@
 
     python -m tools.evaluate_nli NLI/valid.tsv.gz [--model MODEL] [--calibrate]
 
-Prints the accuracy per source in percent, and the calibration error of the probabilities.
-`--calibrate` first divides the weights of the classification head by a temperature and saves the
-model. Rows are split in half by a hash of the premise: the temperature is fitted on one half, and
-the calibration error is reported on the other.
+Prints the accuracy per source in percent, and the expected calibration error of the probabilities.
+--calibrate first divides the weights of the classification head by a temperature, and saves the
+model. A hash of the premise splits the rows into two halves. The temperature is fitted on one half,
+and the calibration error is computed on the other half.
 """
 
 import argparse
@@ -20,11 +20,9 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-import infolm_metric
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from tools.tables import show
 from tools.train_nli import LABELS, nli_loss, pad, read_rows, token_counts
-
-BUNDLED = Path(infolm_metric.__file__).parent / "bundled" / "nli"
 
 PAIRS_PER_BATCH = 64
 TEMPERATURES = np.geomspace(0.5, 4, 121)
@@ -32,8 +30,8 @@ BINS = 10
 
 
 @torch.inference_mode()
-def read_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
-    """Return the logits of each row in the order of LABELS, float64 [rows, 3]."""
+def compute_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
+    """Return the logits in the order of LABELS, float64 [rows, 3]."""
     order = np.argsort(token_counts(tokenizer, rows), kind="stable")
     logits = torch.empty(len(rows), len(LABELS), dtype=torch.float64)
     for start in range(0, len(order), PAIRS_PER_BATCH):
@@ -42,47 +40,47 @@ def read_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
     return logits[:, [model.config.label2id[label] for label in LABELS]]
 
 
-def is_right(logits: Tensor, labels: np.ndarray) -> np.ndarray:
-    """Return True for each row with a correct prediction, bool [rows]; -1 is "not entailment"."""
-    answers = logits.argmax(-1).numpy()
-    return np.where(labels < 0, answers != 0, answers == labels)
+def is_correct(logits: Tensor, labels: np.ndarray) -> np.ndarray:
+    """Return whether each prediction is correct, bool [rows]; label -1 means "not entailment"."""
+    predictions = logits.argmax(-1).numpy()
+    return np.where(labels < 0, predictions != 0, predictions == labels)
 
 
 def has_three_labels(sources: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return True for rows of sources with three classes, bool [rows]; HANS has two."""
+    """Return whether the source of each row has three labels, bool [rows]; HANS has only two."""
     return ~np.isin(sources, sources[labels < 0])
 
 
 def expected_calibration_error(logits: Tensor, labels: np.ndarray) -> float:
-    """Return the mean |confidence - accuracy| over ten bins, weighted by rows (Guo et al. 2017)."""
+    """Return the mean |confidence - accuracy| over bins, weighted by size (Guo et al. 2017)."""
     confidence = torch.softmax(logits, dim=-1).amax(-1).numpy()
     bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
-    distances = np.bincount(bins, weights=is_right(logits, labels) - confidence, minlength=BINS)
+    distances = np.bincount(bins, weights=is_correct(logits, labels) - confidence, minlength=BINS)
     return float(np.abs(distances).sum() / len(labels))
 
 
 def fit_temperature(logits: Tensor, labels: np.ndarray) -> float:
-    """Return the temperature of a grid that minimizes the cross-entropy of the labels."""
+    """Return the temperature on a grid that minimizes the cross-entropy of the labels."""
     targets = torch.from_numpy(labels)
     return float(min(TEMPERATURES, key=lambda t: nli_loss(logits / t, targets).item()))
 
 
 def is_for_fitting(premises: Iterable[str]) -> np.ndarray:
-    """Return True for the rows that the temperature is fitted on, by a hash of the premise."""
+    """Return whether the temperature is fitted on each row, by a hash of the premise."""
     return np.asarray([hashlib.sha256(text.encode()).digest()[0] % 2 == 0 for text in premises])
 
 
 def main() -> None:
-    """Print the accuracy per source and the calibration error, optionally after calibration."""
+    """Print the accuracy per source and the calibration error."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rows", type=Path, help="valid.tsv.gz: source, label, premise, hypothesis")
-    parser.add_argument("--model", type=Path, default=BUNDLED, help="folder of the model")
+    parser.add_argument("--model", type=Path, default=BUNDLED_FOLDER / "nli", help="model folder")
     parser.add_argument("--calibrate", action="store_true", help="calibrate and save the model")
     args = parser.parse_args()
     rows = read_rows(args.rows)
     tokenizer = AutoTokenizer.from_pretrained(args.model)
     model = AutoModelForSequenceClassification.from_pretrained(args.model, dtype=torch.float32)
-    logits = read_logits(model.eval(), tokenizer, rows)
+    logits = compute_logits(model.eval(), tokenizer, rows)
     labels, sources = rows["label"].to_numpy(), rows["source"].to_numpy()
     three_way, for_fitting = has_three_labels(sources, labels), is_for_fitting(rows["premise"])
     temperature = 1.0
@@ -93,7 +91,7 @@ def main() -> None:
             for parameter in model.classifier.parameters():
                 parameter /= temperature
         model.half().save_pretrained(args.model)
-    correct = is_right(logits, labels)
+    correct = is_correct(logits, labels)
     groups = {name: sources == name for name in sorted(set(sources))}
     groups["SNLI (snli_dev, snli_test)"] = np.isin(sources, ["snli_dev", "snli_test"])
     groups["all, three-way"] = three_way

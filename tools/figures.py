@@ -1,13 +1,14 @@
-"""Draw the figures of the documentation; requires the extra `plots`.
+"""Draw the figures of the documentation (requires the extra `plots`).
 
     python -m tools.figures comparison docs/comparison.svg
     python -m tools.figures trade docs/trade_off.svg --csv results/FILE.csv
 
-`comparison` illustrates InfoLM with a pair of paraphrases, the bundled model and uniform weights.
-On the left are the tokens of each text, with the most probable predictions when a token is masked.
-On the right are the averages of these predictions, for the most probable words of at least four
-letters. `trade` plots detected attacks against correlation with human judgments, with a panel per
-data set, from the output of `python -m tools.study trade`.
+- `comparison` illustrates InfoLM with two paraphrases, the bundled model and uniform token weights.
+  The left panels show the tokens of each text, and the model's top predictions when each token is
+  masked. The right panel shows the mean of these predictions for the most probable words of at
+  least four letters.
+- `trade` plots detected attacks against correlation with human judgments, with one panel per data
+  set. FILE.csv is written by `python -m tools.study trade`.
 """
 
 import argparse
@@ -30,10 +31,9 @@ OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # Okabe and Ito 2008
 
 
 def draw_text(axes: Any, view: Any, name: str, text: str, vocabulary: Any) -> None:
-    """Draw the tokens of a text in a row, with the predictions for each below it."""
+    """Draw the tokens of a text in a row, and the predictions for each token below it."""
     axes.set_axis_off()
-    columns = len(view.tokens)
-    axes.set(xlim=(-0.2, columns), ylim=(-PREDICTIONS - 0.6, 1.6))
+    axes.set(xlim=(-0.2, len(view.tokens)), ylim=(-PREDICTIONS - 0.6, 1.6))
     title = f"{name}: “{text}”"
     axes.text(-0.2, 1.35, title, fontsize=11, fontweight="bold", color=COLOURS[name])
     best = view.log_predictions.exp().topk(PREDICTIONS)
@@ -48,7 +48,7 @@ def draw_text(axes: Any, view: Any, name: str, text: str, vocabulary: Any) -> No
 
 
 def draw_distributions(axes: Any, explanation: Any) -> None:
-    """Draw the averaged probabilities of the most probable words of both texts as bars."""
+    """Draw a bar chart of the mean probabilities of the most probable words."""
     vocabulary = explanation.vocabulary
     sides = {name: getattr(explanation, name).log_distribution.exp() for name in COLOURS}
     words = torch.tensor([word.isalpha() and len(word) >= LETTERS for word in vocabulary])
@@ -64,7 +64,7 @@ def draw_distributions(axes: Any, explanation: Any) -> None:
 
 
 def comparison() -> Any:
-    """Draw the predictions for two texts, per token and averaged."""
+    """Draw the predictions for two texts, per token and on average."""
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
     explanation = scorer.explain(CANDIDATE, REFERENCE)
     figure = plt.figure(figsize=(11, 4.6), layout="constrained", facecolor="white")
@@ -77,7 +77,7 @@ def comparison() -> Any:
 
 
 def trade(rows: Iterable[dict[str, str]]) -> Any:
-    """Draw detected attacks against segment-level tau, for MENLI combined with other metrics."""
+    """Plot detected attacks against segment-level tau, for MENLI combined with other metrics."""
     by_name = {row["metric"]: row for row in rows}
     titles = [name for name in by_name if name.startswith(COMBINATION)]
     partners = dict.fromkeys(name.removeprefix(COMBINATION).rpartition(" ")[0] for name in titles)
@@ -106,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("figure", choices=("comparison", "trade"))
     parser.add_argument("output", type=Path, help="output file, such as docs/comparison.svg")
-    parser.add_argument("--csv", type=Path, help="input of `trade`, written by tools.study")
+    parser.add_argument("--csv", type=Path, help="input of `trade`")
     arguments = parser.parse_args()
     plt.rcParams["svg.hashsalt"] = "infolm"  # makes the output deterministic
     if arguments.figure == "comparison":

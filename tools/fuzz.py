@@ -2,15 +2,17 @@
 
     python -m tools.fuzz --inputs 100000
 
-Texts have 0 to 10,000 characters of any script; some references and settings are of the wrong type
-or out of range. Models are tiny. Each input must return finite scores, or raise a ValueError or
-TypeError that names an argument, within HUB_TIMEOUT seconds. Anything else is a finding and is
-printed with its number; `--first NUMBER --inputs 1` reproduces it. Prints the number of inputs
-scored, refused and found per metric; the exit code is 1 if there are findings.
+Scores random texts of 0 to 10,000 characters of any script, with tiny models. Some inputs and
+settings have a wrong type or are out of range. Within TIMEOUT seconds, each call must return finite
+scores, or raise a ValueError or TypeError that names an argument. Any other outcome is a failure
+and is printed with the number of the input. To reproduce it, pass the metric to --metrics and the
+number to --first, with --inputs 1. Prints how many inputs were scored, rejected and failed per
+metric. The exit code is 1 if there are failures.
 """
 
 import argparse
 import collections
+import json
 import math
 import os
 import random
@@ -18,7 +20,6 @@ import signal
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +28,22 @@ import numpy as np
 from infolm_metric.metrics import METRICS
 from tools.tables import show
 
-HUB_TIMEOUT = 120
-OUTCOMES = ("scored", "refused", "found")
+TIMEOUT = 120
+OUTCOMES = ("scored", "rejected", "failed")
 WORDS = "the a cat dog sat on mat river rose by 3.5 metres in rain, and nobody knows why ."
 ORDINARY = WORDS.split()
 ODD = (
-    *("", " ", "\n", "\x00", "\u2028", "\ufeff", "\u200d", "e\u0301", "\u05d0\u05d1", "\ud800"),
+    *("", " ", "\n", "\x00", "\u2028", "\ufeff", "\u200d", "e\u0301", "\u05d0\u05d1"),
     *("[MASK]", "[SEP]", "[CLS]", "[PAD]", "<mask>", "\x1b[31m", "\u6771\u4eac", "a" * 300),
 )
-LENGTHS = {0: 2, 1: 2, 2: 2, 5: 4, 12: 6, 30: 20, 100: 2, 1000: 1, 10_000: 0.2}  # to weights
-NO_TEXTS = (None, 5, float("nan"), b"bytes", ["list"], {"a": 1}, object, True, "\udfff", [])
+LENGTHS = {0: 2, 1: 2, 2: 2, 5: 4, 12: 6, 30: 20, 100: 2, 1000: 1, 10_000: 0.2}
+"""Sampling weights of text lengths in characters."""
+INVALID_TEXTS = (None, 5, float("nan"), b"bytes", ["list"], {"a": 1}, object, True, "\udfff", [])
 ODD_VALUES = (
     *(None, True, False, "", "no", "nan", b"x", [], [1.0], {}, object(), np.float32(0.5)),
     *(0, 1, -1, 2, 10**30, -0.0, 0.5, 1e-300, 1e300, math.nan, math.inf, -math.inf, 1 + 1e-9),
 )
-COMMON: dict[str, list[Any]] = {  # settings with values that cover their code paths
+COMMON: dict[str, list[Any]] = {  # valid values that cover the code paths
     "max_length": [3, 8, 40, 41],
     "batch_size": ["auto", 1, 7],
     "device": ["cpu", None],
@@ -73,7 +75,8 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "long_text": ["truncate", "error"],
         "formula": ["e", "-c", "e-n", "e-c", "e-n-2c", ["e", "e-c"]],
         "direction": ["avg", "rh", "hr"],
-        "combine_with": [None, "infolm", "baryscore"],
+        "task": [None, "translation", "summary", "answer"],
+        "combine_with": [None, "infolm", "baryscore", "recall", "none"],
         "nli_weight": [0.0, 0.2, 1.0],
         "labels": [None, "contradiction,neutral,entailment"],
         "probabilities": [True, False],
@@ -81,16 +84,16 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
 }
 
 
-class TooLong(BaseException):
-    """Raised if an input takes more than HUB_TIMEOUT seconds."""
+class TimedOut(BaseException):
+    """A call took longer than TIMEOUT seconds; not an Exception, so that no code handles it."""
 
 
 def stop(*_: object) -> None:
-    """Handle the alarm."""
-    raise TooLong(f"took longer than {HUB_TIMEOUT} s")
+    """Handle the alarm signal."""
+    raise TimedOut(f"took longer than {TIMEOUT} s")
 
 
-def text(draw: random.Random) -> str:
+def draw_text(draw: random.Random) -> str:
     """Draw a text of 0 to 10,000 characters; most texts are short."""
     (length,) = draw.choices(list(LENGTHS), list(LENGTHS.values()))
     if draw.random() < 0.25:  # any Unicode except surrogates
@@ -100,34 +103,34 @@ def text(draw: random.Random) -> str:
     return " ".join(draw.choices(parts, k=length // 3 + 1))[:length]
 
 
-def inputs(draw: random.Random) -> tuple[Any, Any]:
-    """Draw predictions and references; one in five contains a value of a wrong type."""
+def draw_inputs(draw: random.Random) -> tuple[Any, Any]:
+    """Draw predictions and references; one input in five is invalid."""
     count = draw.choice((1, 1, 2, 3, 5))
-    pool = [text(draw) for _ in range(draw.randint(1, 3))]
+    pool = [draw_text(draw) for _ in range(draw.randint(1, 3))]
 
     def texts(count: int) -> list[Any]:
-        return [draw.choice(pool) if draw.random() < 0.3 else text(draw) for _ in range(count)]
+        return [draw.choice(pool) if draw.random() < 0.3 else draw_text(draw) for _ in range(count)]
 
     predictions, references = texts(count), texts(count)
     if draw.random() < 0.4:
         references = [texts(draw.choice((1, 1, 2, 4))) for _ in range(count)]
     if draw.random() < 0.2:
-        side, no_text = draw.choice((predictions, references)), draw.choice(NO_TEXTS)
+        side, invalid = draw.choice((predictions, references)), draw.choice(INVALID_TEXTS)
         change = draw.randrange(4)
         if change == 0:
-            side[draw.randrange(count)] = no_text
+            side[draw.randrange(count)] = invalid
         elif change == 1:
-            side.append(no_text)
+            side.append(invalid)
         elif change == 2:
-            return draw.choice(((no_text, references), (predictions, no_text)))
+            return draw.choice(((invalid, references), (predictions, invalid)))
         else:
-            del side[:]
+            side.clear()
     shape = draw.choice((list, list, tuple, lambda side: np.asarray(side, dtype=object)))
     return shape(predictions), references
 
 
-def settings(draw: random.Random, values: dict[str, list[Any]]) -> dict[str, Any]:
-    """Draw settings; one in three may contain odd values."""
+def draw_settings(draw: random.Random, values: dict[str, list[Any]]) -> dict[str, Any]:
+    """Draw settings; one third of all draws may contain invalid values."""
     names = draw.sample(list(values), k=draw.choice((0, 1, 2, 4, 5)))
     odd = draw.random() < 1 / 3
     return {
@@ -136,51 +139,41 @@ def settings(draw: random.Random, values: dict[str, list[Any]]) -> dict[str, Any
     }
 
 
-def outcome(scorer: Any, texts: tuple[Any, Any], options: dict[str, Any], names: list[str]) -> str:
-    """Return "scored" or "refused"; raise any error that a user should not see."""
-    signal.alarm(HUB_TIMEOUT)
+def try_input(scorer: Any, texts: Any, options: dict[str, Any], names: list[str]) -> str:
+    """Return "scored" or "rejected", or raise an error that a user should not see."""
+    signal.alarm(TIMEOUT)
     try:
         result = dict(scorer.score(*texts, **options))
     except (ValueError, TypeError) as error:
         if not any(name in str(error) for name in names):
             raise AssertionError(f"the message does not name an argument: {error!r}") from error
-        return "refused"
+        return "rejected"
     finally:
         signal.alarm(0)
-    for score in scores_in(result):
-        assert math.isfinite(score), f"scores must be finite, got {score}"
+    json.dumps(result, allow_nan=False)  # raises an error if a score is not finite
     return "scored"
 
 
-def scores_in(result: Any) -> Iterator[float]:
-    """Yield all scores of a result."""
-    if isinstance(result, dict | list | tuple):
-        for value in result.values() if isinstance(result, dict) else result:
-            yield from scores_in(value)
-    elif isinstance(result, float):
-        yield result
-
-
 def try_metric(name: str, model: Path, numbers: range, seed: int) -> collections.Counter[str]:
-    """Count the outcomes of the inputs with these numbers, and print findings."""
+    """Score the inputs with the given numbers, print failures, and return counts of outcomes."""
     scorer = METRICS[name].scorer_type()(model_name_or_path=str(model))
     names = [*SETTINGS[name], "predictions", "references", "text"]
     counts = collections.Counter[str]()
     for number in numbers:
         draw = random.Random(f"{seed} {name} {number}")
-        texts, options = inputs(draw), settings(draw, SETTINGS[name])
+        texts, options = draw_inputs(draw), draw_settings(draw, SETTINGS[name])
         try:
-            counts[outcome(scorer, texts, options, names)] += 1
-        except (Exception, TooLong) as error:
-            counts["found"] += 1
-            print(f"FOUND {name} {number}: {options}: {type(error).__name__}: {error!s:.300}")
+            counts[try_input(scorer, texts, options, names)] += 1
+        except (Exception, TimedOut) as error:
+            counts["failed"] += 1
+            print(f"FAILED {name} {number}: {options}: {type(error).__name__}: {error!s:.300}")
     return counts
 
 
 def main() -> int:
     """Fuzz the metrics, and print a table of outcomes."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--inputs", type=int, default=1000, help="number of inputs of all metrics")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--inputs", type=int, default=1000, help="total over all metrics")
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--metrics", nargs="+", choices=SETTINGS, default=list(SETTINGS))
@@ -194,13 +187,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         masked_lm = model_families.build("bert", folder / "bert", num_hidden_layers=5)
-        os.environ["INFOLM_MODEL"] = str(masked_lm)  # for metrics combined with MENLI
+        os.environ["INFOLM_MODEL"] = str(masked_lm)  # default of the metrics combined with MENLI
         models = {"menli": nli_models.build(folder / "nli")}
         for name in arguments.metrics:
             counts = try_metric(name, models.get(name, masked_lm), numbers, arguments.seed)
             rows.append([name, *(counts[word] for word in OUTCOMES)])
     show("Inputs", ["metric", *OUTCOMES], rows)
-    return int(any(findings for *_, findings in rows))
+    return int(any(failures for *_, failures in rows))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,20 @@
-"""Compare the layers of an encoder in BERTScore and BaryScore, and print Markdown tables.
+"""Compare BERTScore and BaryScore on the layers of an encoder, and print Markdown tables.
 
     pip install -c requirements.txt -e ".[tools]"
     python -m tools.layers DATA --model MODEL --scores FOLDER --attacks attacked.jsonl
 
-DATA, the attacks and the options are as in `tools.study`. MODEL is "bundled" or the folder of an
-encoder, which needs no masked-LM head. Every text is encoded once for all settings; bert-score
-computes BERTScore from the hidden states of BaryScore. Scores are saved in a folder of FOLDER named
-after the model, so that an interrupted run resumes. With --share 0.5, a random half of each data
-set is scored, with a fixed seed; with --share 0, the tables contain the saved scores. Without
---attacks, no attacks are scored.
+MODEL is "bundled" or the folder of an encoder, with or without a masked-LM head. The other options
+are described in tools/study.py. Scores are saved in a subfolder of FOLDER named after the model, so
+that an interrupted run resumes. --share 0.5 scores a fixed random half of each data set, and
+--share 0 prints tables from saved scores. Attacks are optional.
 
-The first table contains detected attacks and segment-level Kendall for every layer, and for windows
-of layers in BaryScore, with IDF weights and with uniform weights. Layer 0 is the embeddings. The
-second table contains the setting of each metric with the best mean on all data sets but one, and
-the result on that one. These settings and the default of BaryScore are then tested on the held-out
-data set as in `tools.study agree`, against BERTScore and chrF.
+The first table contains segment-level Kendall and detected attacks for BERTScore with each layer,
+and for BaryScore with windows of layers, with IDF weights and with uniform weights. Layer 0 is the
+embeddings. The second table contains each metric's best layers on all data sets but one, and their
+result on the held-out data set. These layers and BaryScore's default layers are then compared with
+BERTScore and chrF on the held-out data set, as in `tools.study agree`.
+
+Each text is encoded once for all layers and both metrics.
 """
 
 from collections.abc import Sequence
@@ -45,40 +45,40 @@ from tools.study import (
 )
 from tools.tables import show
 
-PAIRS = 16  # per batch of BERTScore
-WIDTHS = (1, 5)  # of windows of layers
+PAIRS = 16  # per BERTScore batch
+WIDTHS = (1, 5)  # numbers of layers in a window
 CHRF = next(entry for entry in study.ENTRIES if entry.names == ("chrF",))
 
 
 @dataclass(frozen=True)
-class KeepingEncoder(Encoder):
-    """An encoder that keeps the states of its batches, by their ids."""
+class CachingEncoder(Encoder):
+    """Encoder that caches the hidden states of all layers."""
 
-    # Groups of texts -> states, [layers, texts, tokens, hidden]
-    kept: dict[tuple[Any, ...], torch.Tensor] = field(default_factory=dict)
+    # Token ids of a group of texts -> hidden states, [layers, texts, tokens, hidden]
+    cache: dict[tuple[Any, ...], torch.Tensor] = field(default_factory=dict)
 
     def states(self, ids: Groups, layers: Sequence[int]) -> list[torch.Tensor]:
-        """Return the states of layers, and keep the states of all layers."""
+        """Return the hidden states of the given layers."""
         keys = [tuple(map(tuple, group.tolist())) for group in ids]
-        if missing := {k: group for k, group in zip(keys, ids, strict=True) if k not in self.kept}:
+        if missing := {k: group for k, group in zip(keys, ids, strict=True) if k not in self.cache}:
             groups = list(missing.values())
             states = torch.stack(super().states(groups, range(self.checkpoint.states or 0)))
             parts = states.split([group.numel() for group in groups], 1)
             for key, group, part in zip(missing, groups, parts, strict=True):
-                self.kept[key] = part.unflatten(1, group.shape)
-        return [torch.cat([self.kept[key][at].flatten(0, 1) for key in keys]) for at in layers]
+                self.cache[key] = part.unflatten(1, group.shape)
+        return [torch.cat([self.cache[key][at].flatten(0, 1) for key in keys]) for at in layers]
 
 
 class LayerScorer(BaryScorer):
-    """BaryScore that encodes texts once for all settings, and BERTScore from the same states."""
+    """Scorer of BaryScore that also computes BERTScore from the same hidden states."""
 
-    def load(self, checkpoint: Any, settings: Any) -> KeepingEncoder:
+    def load(self, checkpoint: Any, settings: Any) -> CachingEncoder:
         """Load the encoder."""
         encoder = super().load(checkpoint, settings)
-        return KeepingEncoder(encoder.model, encoder.checkpoint, encoder.device)
+        return CachingEncoder(encoder.model, encoder.checkpoint, encoder.device)
 
     def windows(self) -> dict[str, tuple[int, ...]]:
-        """Return all windows of WIDTHS layers and all layers, by name; layer 0 is embeddings."""
+        """Return all windows of WIDTHS layers, and the window of all layers, by name."""
         states = self.models.checkpoint(self.settings).states
         windows = [range(first, first + w) for w in WIDTHS for first in range(states - w + 1)]
         return {
@@ -87,10 +87,10 @@ class LayerScorer(BaryScorer):
         }
 
     def bert_scores(self, texts: Texts) -> np.ndarray:
-        """Return the F1 of BERTScore by layer, [layers, references], for texts scored before."""
+        """Return BERTScore F1 by layer, [layers, references], for texts in the cache."""
         states = {
             ids: group[:, row].transpose(0, 1)
-            for batch, group in self.models.model(self.settings).kept.items()
+            for batch, group in self.models.model(self.settings).cache.items()
             for row, ids in enumerate(batch)
         }
         tokenized = [[*self.tokenize(side, self.settings)] for side in texts.pairs()[::-1]]
@@ -109,7 +109,7 @@ class LayerScorer(BaryScorer):
 
 
 def layer_entry(scorer: LayerScorer) -> Entry:
-    """Return the entry of BERTScore and BaryScore with the layers of an encoder."""
+    """Return the entry of BERTScore and BaryScore with all layers and windows."""
     windows = scorer.windows()
     single = [f"BERTScore {name}" for name, layers in windows.items() if len(layers) == 1]
     names = [f"{metric} {name}" for metric in ("BaryScore", UNIFORM) for name in windows]
@@ -128,7 +128,7 @@ def layer_entry(scorer: LayerScorer) -> Entry:
                 )
                 scores[f"{metric} {name}"] = -np.asarray(result["scores"])
         scores |= zip(single, texts.reduce(scorer.bert_scores(texts)), strict=True)
-        scorer.models.model(scorer.settings).kept.clear()
+        scorer.models.model(scorer.settings).cache.clear()
         return scores
 
     return Entry((*single, *names), score)
@@ -140,7 +140,7 @@ def main() -> None:
     title = Path(arguments.model).name
     arguments.scores /= title
     scorer = LayerScorer(model_name_or_path=arguments.model, idf=False, reuse_memory=0)
-    default = f"BaryScore {list(scorer.windows())[-2]}"  # the last window of the largest width
+    default = f"BaryScore {list(scorer.windows())[-2]}"  # the last five layers
     entry = layer_entry(scorer)
     sets = {name: READERS[name](arguments.data) for name in arguments.sets}
     entries = [entry, CHRF]

@@ -1,9 +1,10 @@
-"""Measure the peak memory of scoring lists and streams (Linux).
+"""Measure the peak memory for scoring a list and a stream (Linux).
 
-    python -m tools.memory [--metric baryscore] [--pairs 1000 100000]
+    python -m tools.memory [--pairs 1000 100000]
 
-Scores distinct short pairs with a tiny model, as a list and as a stream, each in a separate
-process, and prints the increase of the peak memory during the call.
+Scores distinct short pairs by InfoLM with a tiny model and uniform token weights. Each list and
+each stream is scored in a separate process. The table shows how much the peak memory increased
+during the call.
 """
 
 import argparse
@@ -12,13 +13,12 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
-from infolm_metric.metrics import METRICS
+from infolm_metric import InfoLMScorer
 from tools.data import Pair
 from tools.tables import show
 from tools.timing import in_process, peak_memory, run_worker
 
-REUSE_MEMORY = 1 << 24  # bytes
-SETTINGS = {"infolm": {"idf": False}, "baryscore": {"idf": False, "layers": 2}, "menli": {}}
+REUSE_MEMORY = 1 << 24  # bytes of cached encodings
 
 
 def pairs(count: int) -> Iterator[Pair]:
@@ -27,13 +27,12 @@ def pairs(count: int) -> Iterator[Pair]:
         yield f"the cat {number}", f"a dog {number}"
 
 
-def score(metric: str, folder: str, count: int, way: str) -> dict[str, float]:
-    """Return the peak memory before and after scoring, MB."""
-    options = {"reuse_memory": REUSE_MEMORY, **SETTINGS[metric]}
-    scorer = METRICS[metric].scorer_type()(model_name_or_path=folder, **options)
+def score(folder: str, count: int, form: str) -> dict[str, float]:
+    """Score a "list" or a "stream" of pairs, and return the peak memory before and after in MB."""
+    scorer = InfoLMScorer(model_name_or_path=folder, idf=False, reuse_memory=REUSE_MEMORY)
     scorer.score(*map(list, zip(*pairs(1000), strict=True)))
     before = peak_memory()
-    if way == "stream":
+    if form == "stream":
         total = sum(1 for _ in scorer.stream(pairs(count)))
     else:
         total = len(scorer.score(*map(list, zip(*pairs(count), strict=True)))["scores"])
@@ -42,27 +41,24 @@ def score(metric: str, folder: str, count: int, way: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the peak memory for lists and streams of each number of pairs."""
+    """Print the peak memory for a list and a stream with each number of pairs."""
     if run_worker(score):
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--metric", default="infolm", choices=METRICS)
     parser.add_argument("--pairs", type=int, nargs="+", default=[1000, 100_000])
-    parser.add_argument("--csv", type=Path, help="output folder of the table as CSV")
+    parser.add_argument("--csv", type=Path, help="folder to save the table in")
     arguments = parser.parse_args()
-    from tests import model_families, nli_models
+    from tests import model_families
 
-    metric, rows = arguments.metric, []
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        model = nli_models.build(folder) if metric == "menli" else None
-        model = model or model_families.build("bert", folder)
-        for way, count in product(("list", "stream"), arguments.pairs):
-            job = {"metric": metric, "folder": str(model), "count": count, "way": way}
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        model_families.build("bert", Path(folder))
+        for form, count in product(("list", "stream"), arguments.pairs):
+            job = {"folder": folder, "count": count, "form": form}
             peaks = in_process("tools.memory", job)
             growth = peaks["after"] - peaks["before"]
-            rows.append([way, count, f"{peaks['after']:.0f}", f"{growth:.1f}"])
-    show(f"Memory of {metric}", ["input", "pairs", "peak, MB", "increase, MB"], rows, arguments.csv)
+            rows.append([form, count, f"{peaks['after']:.0f}", f"{growth:.1f}"])
+    show("Memory", ["input", "pairs", "peak, MB", "increase, MB"], rows, arguments.csv)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,25 @@
-"""Mutation testing: change the code in small ways, and find changes that no test detects.
+"""Mutation testing: find small changes of the code that no test detects.
 
     python -m tools.mutants verdicts.csv                       # all components, or the rest of them
     python -m tools.mutants verdicts.csv --components infolm space --seed 1
     python -m tools.mutants verdicts.csv --components core --tests tests/unit/core tests/contract
 
-A mutant changes one operator, comparison, sign, number, truth value or default, removes a `raise`
-or returns None. A component is a folder of the package, or the demo. For each component, --drawn
-mutants are sampled with --seed and tested by its own tests (tests/unit/NAME, or --tests). A run
-ends at the first failure, or after LONGEST times the duration of the tests on unchanged code.
-Mutants with a verdict in the file are skipped, so an interrupted run resumes.
+A mutant is the code with one change: another operator, comparison, sign, number, boolean or
+default, a removed `raise`, or None as return value. A component is a folder of the package, or the
+demo. For each component, --drawn mutants are sampled and tested by the component's unit tests, or
+by --tests. A run ends at the first failure, or after MAX_SLOWDOWN times the duration of the tests
+on the original code. Mutants in the file of verdicts are skipped, so an interrupted run resumes.
 
-Each mutant runs in a process forked after the libraries are imported. The process executes the
-changed module instead of the original; no file is written. Processes that tests start are not
-changed, so modules that run there are excluded.
+Each mutant runs in a process that is forked after the libraries are imported. It executes the
+mutant instead of the original module, without writing a file. Processes started by tests run the
+original code, so modules that only run there are excluded.
 """
 
 import argparse
 import ast
-import contextlib
 import copy
 import csv
 import importlib
-import importlib.util
 import multiprocessing
 import os
 import random
@@ -31,16 +29,18 @@ import tempfile
 import time
 import types
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from tools.tables import show
 
-LONGEST = 4
-HEAD_START_SECONDS = 60  # added to each limit, for a busy machine
+MAX_SLOWDOWN = 4
+EXTRA_SECONDS = 60  # added to each time limit, for a busy machine
 EXCLUSIONS = {"distributed.py", "ray_jobs.py"}
 LIBRARIES = ("datasets", "evaluate", "gradio", "hypothesis", "scipy.stats", "torch", "transformers")
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
@@ -51,6 +51,7 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     **{ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn},
     ast.NotIn: ast.In,
 }
+Change = tuple[ast.AST, str, Callable[[ast.AST], ast.AST]]  # node, description, change of a copy
 
 
 def components() -> dict[str, tuple[Path, list[Path]]]:
@@ -67,25 +68,25 @@ def components() -> dict[str, tuple[Path, list[Path]]]:
 
 @dataclass(frozen=True)
 class Mutant:
-    """Change of the code, described so that it can be found after edits elsewhere in the file."""
+    """A change, described by its line so that it is found again after edits elsewhere in a file."""
 
     component: str
     file: str
     line: str  # text of the line
     mutation: str
-    number: int  # among mutants of the file with the same line and mutation
+    number: int  # counts equal mutations on equal lines of the file
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Outcome of a mutant: "killed" or "survived", and the failed test, or "time"."""
+    """Result of the tests: "killed", by the first failed test or by "time", or "survived"."""
 
     verdict: str
     by: str
 
 
 def find_mutants(component: str) -> dict[Mutant, int]:
-    """Return all mutants of a component with their index in the file."""
+    """Return all mutants of a component, and the index of each change in its file."""
     mutants: dict[Mutant, int] = {}
     for path in sorted(components()[component][0].rglob("*.py")):
         if path.name in EXCLUSIONS:
@@ -113,21 +114,18 @@ def mutate(path: Path, index: int) -> ast.Module:
     return ast.fix_missing_locations(tree)
 
 
-def find_changes(tree: ast.Module) -> Iterator[tuple[ast.AST, str, object]]:
-    """Yield the possible changes: the node, a description, and a function that changes a copy.
-
-    Annotations and decorators are not changed.
-    """
-    valueless = {id(node) for root in valueless_parts(tree) for node in ast.walk(root)}
+def find_changes(tree: ast.Module) -> Iterator[Change]:
+    """Yield the possible changes of a module, except in annotations and decorators."""
+    excluded = {id(node) for root in unchanged_parts(tree) for node in ast.walk(root)}
     defaults = {id(node) for node in find_defaults(tree)}
     for node in ast.walk(tree):
-        if id(node) not in valueless:
+        if id(node) not in excluded:
             for mutation, change in changes(node, id(node) in defaults):
                 yield node, mutation[:100], change
 
 
-def valueless_parts(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield annotations and decorators, such as `@dataclass(frozen=True)`."""
+def unchanged_parts(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield annotations and decorators."""
     for node in ast.walk(tree):
         parts = [getattr(node, name, None) for name in ("annotation", "returns")]
         parts += getattr(node, "decorator_list", [])
@@ -135,7 +133,7 @@ def valueless_parts(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def find_defaults(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the defaults of arguments and of class fields."""
+    """Yield the default values of arguments and dataclass fields."""
     for node in ast.walk(tree):
         if isinstance(node, ast.arguments):
             yield from filter(None, [*node.defaults, *node.kw_defaults])
@@ -146,8 +144,8 @@ def find_defaults(tree: ast.Module) -> Iterator[ast.AST]:
                 yield from [inner] if isinstance(inner, ast.Constant) else []
 
 
-def changes(node: ast.AST, default: bool) -> Iterator[tuple[str, object]]:
-    """Yield the changes of a node: a description, and a function that changes a copy."""
+def changes(node: ast.AST, default: bool) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
+    """Yield the changes of a node: a description, and a function that changes a copy of it."""
     if isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in SWAPS:
         swap = SWAPS[type(node.op)]
         words = f"{type(node.op).__name__} to {swap.__name__}: {ast.unparse(node)}"
@@ -173,72 +171,58 @@ def changes(node: ast.AST, default: bool) -> Iterator[tuple[str, object]]:
 
 
 def put(node: ast.AST, **values: object) -> ast.AST:
-    """Set fields of a node and return it."""
+    """Set fields of a node, and return the node."""
     for name, value in values.items():
         setattr(node, name, value)
     return node
 
 
-class MutantFinder:
+class MutantLoader(SourceFileLoader):
     """Import hook that executes a mutant instead of the original module."""
 
     def __init__(self, path: Path, tree: ast.Module) -> None:
-        self.path = path
-        self.name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
-        self.code = compile(tree, str(path), "exec")
+        module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+        super().__init__(module, str(path.resolve()))
+        self.tree = tree
 
-    def find_spec(self, name: str, *_: object) -> object:
-        """Return the spec of the changed module; None for other modules."""
-        if name == self.name:
-            folders = [str(self.path.parent)] if self.path.stem == "__init__" else None
-            spec = importlib.util.spec_from_loader(name, self, is_package=folders is not None)
-            spec.origin, spec.submodule_search_locations = str(self.path), folders
-            return spec
-        return None
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        """Return the spec of the mutated module; None for other modules."""
+        return spec_from_file_location(name, self.path, loader=self) if name == self.name else None
 
-    def create_module(self, spec: object) -> None:
-        """Use Python's default."""
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        """Execute the mutant."""
-        module.__file__ = str(self.path.resolve())
-        exec(self.code, vars(module))
+    def get_code(self, fullname: str) -> types.CodeType:
+        """Compile the mutant."""
+        return compile(self.tree, self.path, "exec")
 
 
 class FirstFailure:
-    """pytest plugin that reports the first failure."""
+    """pytest plugin that sends the name of the first failed test through a pipe."""
 
     def __init__(self, pipe: Connection) -> None:
         self.pipe = pipe
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        """Report a failed test."""
-        if report.failed:
-            self.pipe.send(report.nodeid)
-
-    def pytest_collectreport(self, report: Any) -> None:
-        """Report a file that cannot be collected."""
-        if report.failed:
-            self.pipe.send(f"{report.nodeid} cannot be collected")
+    def pytest_exception_interact(self, node: Any) -> None:
+        """Send the name of a failed test, or of a file that cannot be collected."""
+        self.pipe.send(node.nodeid)
 
 
-def run(finder: MutantFinder | None, tests: list[str], pipe: Connection) -> None:
-    """Run the tests, on a mutant or on unchanged code, and exit with pytest's exit code."""
+def run(mutant: MutantLoader | None, tests: list[str], pipe: Connection) -> None:
+    """Run the tests on a mutant or on the original code, and exit with pytest's exit code."""
     import pytest
 
-    os.setsid()  # so that its child processes can be killed with it
-    sys.stdout = sys.stderr = open("/dev/null", "w")  # noqa: SIM115 (the process ends here)
-    if finder is not None:
-        sys.meta_path.insert(0, finder)
+    os.setsid()  # so that child processes are killed with this one
+    for output in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+    if mutant is not None:
+        sys.meta_path.insert(0, mutant)
     options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
     sys.exit(pytest.main([*options, *tests], plugins=[FirstFailure(pipe)]))
 
 
-def test(finder: MutantFinder | None, tests: list[str], seconds: float | None = None) -> Verdict:
-    """Run the tests in a new process with empty caches, and return the verdict."""
+def test(mutant: MutantLoader | None, tests: list[str], seconds: float | None = None) -> Verdict:
+    """Run the tests in a new process with an empty cache, and return the verdict."""
     shutil.rmtree(os.environ["HF_HOME"], ignore_errors=True)
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=run, args=(finder, tests, sender))
+    process = multiprocessing.get_context("fork").Process(target=run, args=(mutant, tests, sender))
     process.start()
     sender.close()
     process.join(seconds)
@@ -254,7 +238,7 @@ def test(finder: MutantFinder | None, tests: list[str], seconds: float | None = 
 
 
 def tests_for(mutant: Mutant, tests: Sequence[Path] = ()) -> list[str]:
-    """Return the test files of a mutant, most likely to fail first."""
+    """Return the test files of a mutant; files named after its module come first."""
     stem, files = Path(mutant.file).stem, set()
     for place in tests or components()[mutant.component][1]:
         files |= {place} if place.is_file() else set(place.rglob("test_*.py"))
@@ -263,15 +247,14 @@ def tests_for(mutant: Mutant, tests: Sequence[Path] = ()) -> list[str]:
 
 
 def read(path: Path) -> dict[Mutant, Verdict]:
-    """Read the file of verdicts."""
+    """Read the file of verdicts, which may be missing."""
     if not path.exists():
         return {}
     with path.open(encoding="utf-8", newline="") as table:
-        _, *rows = csv.reader(table)
-    return {
-        Mutant(component, file, line, mutation, int(number)): Verdict(verdict, by)
-        for component, file, line, mutation, number, verdict, by in rows
-    }
+        return {
+            Mutant(*words, int(number)): Verdict(verdict, by)
+            for *words, number, verdict, by in list(csv.reader(table))[1:]
+        }
 
 
 def write(path: Path, mutant: Mutant, verdict: Verdict) -> None:
@@ -279,21 +262,21 @@ def write(path: Path, mutant: Mutant, verdict: Verdict) -> None:
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not file.tell():
-            writer.writerow([*asdict(mutant), *asdict(verdict)])
+            writer.writerow([field.name for kind in (Mutant, Verdict) for field in fields(kind)])
         writer.writerow([*astuple(mutant), *astuple(verdict)])
 
 
 def limit(component: str, tests: Sequence[Path]) -> float:
-    """Return the time limit for mutants, in seconds; the tests must pass on unchanged code."""
+    """Return the time limit for mutants in seconds; exit if the original code fails the tests."""
     start = time.monotonic()
     verdict = test(None, tests_for(Mutant(component, "", "", "", 0), tests))
     if verdict.verdict != "survived":
-        raise SystemExit(f"{component}: {verdict.by} fails on unchanged code; fix it first")
-    return HEAD_START_SECONDS + LONGEST * (time.monotonic() - start)
+        raise SystemExit(f"{component}: {verdict.by} fails on the original code; fix it first")
+    return EXTRA_SECONDS + MAX_SLOWDOWN * (time.monotonic() - start)
 
 
 def draw(arguments: argparse.Namespace) -> None:
-    """Sample mutants of each component, test those without a verdict, and print a summary."""
+    """Sample mutants of each component, test mutants without a verdict, and print a summary."""
     for component in arguments.components:
         mutants, generator = find_mutants(component), random.Random(arguments.seed)
         sample = generator.sample(list(mutants), min(arguments.drawn, len(mutants)))
@@ -301,39 +284,38 @@ def draw(arguments: argparse.Namespace) -> None:
         seconds = limit(component, arguments.tests) if sample else 0.0
         for mutant in sample:
             file = Path(mutant.file)
-            finder = MutantFinder(file, mutate(file, mutants[mutant]))
-            verdict = test(finder, tests_for(mutant, arguments.tests), seconds)
+            loader = MutantLoader(file, mutate(file, mutants[mutant]))
+            verdict = test(loader, tests_for(mutant, arguments.tests), seconds)
             write(arguments.verdicts, mutant, verdict)
             print(f"{verdict.verdict}: {mutant.file}: {mutant.mutation}", flush=True)
-    verdicts = read(arguments.verdicts)
-    counts = Counter(mutant.component for mutant in verdicts)
-    kills = Counter(mutant.component for mutant in verdicts if verdicts[mutant].verdict == "killed")
-    totals = {**counts, "all": counts.total()}
-    kills["all"] = kills.total()
-    rows = [
-        [component, n, kills[component], f"{kills[component] / n:.0%}"]
-        for component, n in totals.items()
-    ]
+    kills: dict[str, list[bool]] = {}
+    for mutant, verdict in read(arguments.verdicts).items():
+        for name in (mutant.component, "all"):
+            kills.setdefault(name, []).append(verdict.verdict == "killed")
+    kills["all"] = kills.pop("all", [])
+    rows = [[name, len(k), sum(k), f"{sum(k) / len(k):.0%}"] for name, k in kills.items() if k]
     show("Mutants", ["component", "tested", "killed", "fraction"], rows)
 
 
 def main() -> None:
-    """Test new mutants."""
+    """Test a sample of mutants."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("verdicts", type=Path, help="CSV file of verdicts, read and updated")
+    parser.add_argument(
+        "verdicts", type=Path, help="CSV file to read verdicts from and add verdicts to"
+    )
     parser.add_argument("--components", nargs="+", choices=components(), default=list(components()))
-    parser.add_argument("--tests", nargs="+", type=Path, default=[], help="tests to run instead")
-    parser.add_argument("--drawn", type=int, default=30, help="mutants per component")
+    parser.add_argument(
+        "--tests", nargs="+", type=Path, default=[], help="tests to run instead of the component's"
+    )
+    parser.add_argument("--drawn", type=int, default=30, help="number of mutants per component")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     sys.path.insert(0, str(Path.cwd()))
     with tempfile.TemporaryDirectory() as home:
         offline = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
         os.environ.update(offline, HF_HOME=str(Path(home) / "huggingface"))
-        void = open(os.devnull, "w")  # noqa: SIM115 (libraries keep it open)
-        with contextlib.redirect_stderr(void):
-            for library in LIBRARIES:
-                importlib.import_module(library)
+        for library in LIBRARIES:
+            importlib.import_module(library)
         draw(arguments)
 
 

@@ -1,13 +1,12 @@
-"""Count the texts that are classified as out of domain for the bundled models.
+"""Count texts that are out of domain for the bundled models.
 
     python -m tools.out_of_domain [FILE ...]
 
-A FILE is JSON Lines with `prediction` and `references`, or text (optionally .gz), which is split
-into sentences. Prints the fraction out of domain of each file, and of the sentences in
-tests/texts_by_language.json, by language and by whether the rule was chosen on them.
+A FILE is JSON Lines with the fields prediction and references, or a text file (optionally .gz),
+which is split into sentences. Prints the number and fraction of out-of-domain texts for each file
+and for each language in tests/texts_by_language.json. The sentences there that the rule was tuned
+on are listed separately.
 """
-
-from __future__ import annotations
 
 import argparse
 import gzip
@@ -16,13 +15,14 @@ import re
 from pathlib import Path
 
 from infolm_metric import InfoLMScorer
+from tools.data import read_json_lines
 
 TEXTS_BY_LANGUAGE = Path(__file__).parents[1] / "tests/texts_by_language.json"
 
 
 def main() -> None:
-    """Print the number and the fraction of texts out of domain."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    """Print the number and fraction of out-of-domain texts."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", type=Path, nargs="*", help="JSON Lines or text files")
     options = parser.parse_args()
     scorer = InfoLMScorer(model_name_or_path="bundled")
@@ -36,13 +36,13 @@ def main() -> None:
 
 
 def read_texts(file: Path) -> list[str]:
-    """Read the texts of a JSON Lines file, or the distinct sentences of at least three words."""
+    """Return all texts of a JSON Lines file, or a text file's distinct sentences of 3+ words."""
+    if file.suffix == ".jsonl":
+        rows = read_json_lines(file)
+        return [text for row in rows for text in [row["prediction"], *row["references"]] if text]
     with gzip.open(file, "rt") if file.suffix == ".gz" else file.open(encoding="utf-8") as lines:
-        if file.suffix != ".jsonl":
-            texts = [text for line in lines for text in re.split(r"(?<=[.!?])\s+", line.strip())]
-            return [text for text in dict.fromkeys(texts) if len(text.split()) >= 3]
-        rows = [json.loads(line) for line in lines]
-    return [text for row in rows for text in [row["prediction"], *row["references"]] if text]
+        texts = [text for line in lines for text in re.split(r"(?<=[.!?])\s+", line.strip())]
+    return [text for text in dict.fromkeys(texts) if len(text.split()) >= 3]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Benchmark the metrics and print Markdown tables.
+"""Benchmark the metrics, and print Markdown tables.
 
     pip install -c requirements.txt -e ".[test,tools]"
     python -m tools.speed rates  webnlg2020.en.jsonl    # by text length, with torchmetrics
@@ -7,13 +7,16 @@
     python -m tools.speed masks  webnlg2020.en.jsonl    # several masks per pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of half precision on scores
 
-The data is JSON Lines with prediction and references. `rates` and `peers` time all metrics on the
-same pairs and cores with the same float32 weights; other libraries use batches of 64. Each metric
-runs in a separate process and is warmed up on other texts; loading is not timed. Texts are the
-first pairs with distinct texts, texts of equal length made from the data, or systems that share
-references. "memory" is the increase of the peak memory during the timed call (Linux). "of GEMM" is
-the rate of arithmetic in matrix products and attention, relative to a product of large matrices of
-the same data type. Times are medians over --repeats.
+The data file is JSON Lines with the fields prediction and references. `rates` and `peers` run all
+metrics on the same pairs and cores with the same float32 weights; other libraries use batches of
+64. Each metric runs in a separate process and is warmed up on other texts. Times are medians over
+--repeats and do not include loading the model.
+
+- Texts are the first pairs of distinct texts, texts of equal length cut from the data, or outputs
+  of 16 systems that share references.
+- "memory" is the increase of the peak memory during the timed calls (Linux).
+- "of GEMM" is the throughput in matrix multiplications and attention, relative to a multiplication
+  of large matrices in the same data type.
 """
 
 import argparse
@@ -28,14 +31,13 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-import infolm_metric
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.meta_evaluation import correlation, spearman
 from tools.data import Pair, distinct_pairs, equal_pairs, systems_sharing_references, webnlg
 from tools.tables import show
 from tools.timing import cpu_name, in_process, median_seconds, peak_memory, run_worker
 
-BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
 PEER_BATCH = 64
 WARM_UP = ["One sentence to warm up with.", "Another, which is a little longer than the first one."]
 MEASURES = (
@@ -48,7 +50,7 @@ Loader = Callable[..., Score]
 
 
 def package_loader(kind: type, **settings: Any) -> Loader:
-    """Return a function that loads one of our scorers, without a cache of encodings."""
+    """Return a function that loads a scorer of this package without a cache of encodings."""
     settings["reuse_memory"] = 0
     return lambda folder, **changed: (
         kind(**{"model_name_or_path": folder, **settings, **changed}).score
@@ -56,7 +58,7 @@ def package_loader(kind: type, **settings: Any) -> Loader:
 
 
 def load_torchmetrics(folder: str) -> Score:
-    """Load InfoLM of torchmetrics."""
+    """Load the InfoLM implementation in torchmetrics."""
     from torchmetrics.text.infolm import InfoLM as Peer
 
     metric = Peer(
@@ -64,7 +66,7 @@ def load_torchmetrics(folder: str) -> Score:
         information_measure="fisher_rao_distance",
         temperature=1.0,
         idf=False,
-        max_length=512,  # the default fails with transformers 5
+        max_length=512,  # the default raises an error with transformers 5
         batch_size=PEER_BATCH,
         device="cpu",
         verbose=False,
@@ -103,16 +105,17 @@ def save_model(folder: Path) -> Any:
     """Save a float32 copy of the bundled model, and return its tokenizer."""
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(BUNDLED)
+    tokenizer = AutoTokenizer.from_pretrained(BUNDLED_FOLDER)
     tokenizer.save_pretrained(folder)
-    AutoModelForMaskedLM.from_pretrained(BUNDLED, dtype=torch.float32).save_pretrained(folder)
+    model = AutoModelForMaskedLM.from_pretrained(BUNDLED_FOLDER, dtype=torch.float32)
+    model.save_pretrained(folder)
     return tokenizer
 
 
 def time_metric(
     name: str, folder: str, pairs: list[Pair], repeats: int, settings: dict[str, Any]
 ) -> dict[str, float]:
-    """Measure time, rate, memory and operations of a metric on the pairs."""
+    """Measure the time, rate, memory and throughput of a metric on the pairs."""
     score = RUNNERS[name](folder, **settings)
     score(WARM_UP, WARM_UP[::-1])
     before, columns = peak_memory(), [list(column) for column in zip(*pairs, strict=True)]
@@ -120,17 +123,13 @@ def time_metric(
     memory = peak_memory() - before
     with FlopCounterMode(display=False) as counter:
         score(*columns)
-    operations = counter.get_total_flops()
-    return {
-        "seconds": seconds,
-        "rate": len(pairs) / seconds,
-        "memory": memory,
-        "gigaflops": operations / seconds / 1e9,
-    }
+    gigaflops = counter.get_total_flops() / seconds / 1e9
+    rate = len(pairs) / seconds
+    return {"seconds": seconds, "rate": rate, "memory": memory, "gigaflops": gigaflops}
 
 
 def gemm_gigaflops(dtype: str, size: int = 2048) -> float:
-    """Return the rate of a product of large matrices."""
+    """Return the throughput of a multiplication of two large matrices."""
     matrix = torch.ones(size, size, dtype=getattr(torch, dtype))
     seconds = median_seconds(lambda: matrix @ matrix, 5)
     return 2 * size**3 / seconds / 1e9
@@ -145,13 +144,12 @@ def measure(
 ) -> dict[str, dict[str, float]]:
     """Run `time_metric` for each metric in a separate process."""
     job = {"folder": folder, "pairs": pairs, "repeats": arguments.repeats, "settings": settings}
-    return {
-        name: in_process("tools.speed", {"name": name, **job}, arguments.threads) for name in names
-    }
+    threads = {"OMP_NUM_THREADS": str(arguments.threads)} if arguments.threads else {}
+    return {name: in_process("tools.speed", {"name": name, **job}, **threads) for name in names}
 
 
 def rates(arguments: argparse.Namespace) -> None:
-    """Print pairs per second by text length and metric."""
+    """Print pairs per second for each text length and metric."""
     rows, count = [], arguments.pairs
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = save_model(Path(folder))
@@ -174,7 +172,7 @@ def rates(arguments: argparse.Namespace) -> None:
 
 
 def peers(arguments: argparse.Namespace) -> None:
-    """Print the time and memory of our metrics and BERTScore on the same pairs."""
+    """Print the time and memory of this package's metrics and BERTScore on the same pairs."""
     data, count, samples = arguments.data, arguments.pairs, arguments.samples
     loads = {
         f"{count} pairs of distinct texts": distinct_pairs(data, count),
@@ -204,13 +202,13 @@ def peers(arguments: argparse.Namespace) -> None:
 
 
 def read_columns(arguments: argparse.Namespace) -> list[list[str]]:
-    """Return the candidates and the references of the first distinct pairs."""
+    """Return the candidates and references of the first pairs of distinct texts."""
     pairs = distinct_pairs(arguments.data, arguments.pairs)
     return [list(column) for column in zip(*pairs, strict=True)]
 
 
 def sweep(arguments: argparse.Namespace) -> None:
-    """Print the time of many settings compared with a single one, on the same pairs."""
+    """Print the time of many settings from one pass, and the time of a single setting."""
     columns = read_columns(arguments)
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
     scorer.score(WARM_UP, WARM_UP[::-1])
@@ -225,7 +223,7 @@ def sweep(arguments: argparse.Namespace) -> None:
 
 
 def masks(arguments: argparse.Namespace) -> None:
-    """Print the speedup and the loss of correlation of several masks per pass on WebNLG 2020."""
+    """Print the speedup from several masks per pass on WebNLG 2020, and the correlations."""
     ratings = webnlg(arguments.data.parent).parts[""]
     if arguments.only:
         ratings = ratings.select(arguments.only.split(","))
@@ -255,7 +253,7 @@ def masks(arguments: argparse.Namespace) -> None:
 
 
 def dtypes(arguments: argparse.Namespace) -> None:
-    """Print the effect of half precision on scores."""
+    """Print the effect of bfloat16 on scores."""
     columns, measures = read_columns(arguments), [MEASURES[0], MEASURES[1], MEASURES[4]]
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
     exact, half = (
@@ -264,10 +262,9 @@ def dtypes(arguments: argparse.Namespace) -> None:
     )
     rows = []
     for name in measures:
-        scores, half_scores = np.asarray(exact[name]), np.asarray(half[name])
-        difference = f"{np.abs(scores - half_scores).max():.5f}"
-        order = f"{spearman(scores, half_scores):.4f}"
-        rows.append([name, difference, f"{scores.max():.3f}", order])
+        x, y = np.asarray(exact[name]), np.asarray(half[name])
+        difference, order = f"{np.abs(x - y).max():.5f}", f"{spearman(x, y):.4f}"
+        rows.append([name, difference, f"{x.max():.3f}", order])
     header = ["measure", "largest difference", "largest score", "Spearman with float32"]
     show("bfloat16", header, rows, arguments.csv)
 
@@ -285,13 +282,13 @@ def main() -> None:
     parser.add_argument("benchmark", choices=TABLES)
     parser.add_argument("data", type=Path, help="JSON Lines with prediction and references")
     parser.add_argument("--pairs", type=int, default=64)
-    parser.add_argument("--samples", type=int, default=8, help="samples that systems share")
+    parser.add_argument("--samples", type=int, default=8, help="shared references in `peers`")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", default="", help="rows of `rates`, or sample ids for `masks`")
-    parser.add_argument("--dtypes", nargs="+", default=["float32"], help="of `peers`")
+    parser.add_argument("--only", default="", help="row of `rates`, or sample ids for `masks`")
+    parser.add_argument("--dtypes", nargs="+", default=["float32"], help="data types for `peers`")
     parser.add_argument("--model", help="folder of another encoder for `peers`")
     parser.add_argument("--threads", type=int, help="default: all cores")
-    parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
+    parser.add_argument("--csv", type=Path, help="folder to save the tables in")
     arguments = parser.parse_args()
     TABLES[arguments.benchmark](arguments)
 

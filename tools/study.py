@@ -1,4 +1,4 @@
-"""Correlate metrics with human judgments on complete data sets, and print Markdown tables.
+"""Correlate metrics with human judgments, and print Markdown tables.
 
     pip install -c requirements.txt -e ".[tools]"
     python -m tools.study score DATA --scores FOLDER [--sets wmt15 ...] [--metrics InfoLM ...]
@@ -8,27 +8,28 @@
 
 DATA is the folder described in tools/data.py.
 
-- `score` saves the scores of all texts in FOLDER. An interrupted run resumes. Samples are scored in
-  a random order with a fixed seed; --share 0.5 scores the first half.
-- `agree` prints the correlations of the metrics in TABULATED, or in --metrics: segment-level
-  Kendall and system-level Pearson, with 95% bootstrap intervals. It counts the criteria on which a
-  metric is significantly better or worse than BERTScore and chrF, by Williams' test at the system
-  level, else by the bootstrap, with Holm's correction for all tests of a table.
-- `choose` selects the setting with the best mean segment-level Kendall on all data sets but one,
-  and reports it on the held-out data set.
+- `score` scores all texts and saves the scores in FOLDER. To resume an interrupted run, repeat the
+  command. Samples are scored in a fixed random order; --share 0.5 scores the first half.
+- `agree` prints system-level Pearson and segment-level Kendall correlations with 95% bootstrap
+  intervals, for the metrics in --metrics (default: TABULATED). It also counts the criteria on which
+  a metric is significantly better or worse than BERTScore and chrF. The tests are Williams' test at
+  the system level and the bootstrap at the segment level, with Holm's correction per table.
+- `choose` selects the settings with the best mean segment-level Kendall on all data sets but one,
+  and reports their correlation on the held-out data set.
 - `trade` compares the fraction of detected attacks with segment-level Kendall, for MENLI combined
-  with other metrics at every weight. An attack is detected if the paraphrase scores better than the
-  attacked text. ATTACKS is the output of `infolm attack`.
-- `published` compares correlations with the published values of Colombo et al. 2022.
+  with other metrics at different weights. An attack is detected if the paraphrase scores better
+  than the attacked text. attacks.jsonl is the output of `infolm attack`.
+- `published` compares correlations with the values that Colombo et al. 2022 published.
 
-IDF weights are computed on the references of the complete data set. In tables, higher is better,
-and values are x 100.
+IDF weights are computed on all references of a data set. In all tables, values are multiplied by
+100, and higher is better.
 """
 
 import argparse
 import hashlib
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -38,8 +39,8 @@ from typing import Any
 
 import numpy as np
 
-import infolm_metric
 from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer, combine
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.meta_evaluation import agreement, correlation, holm, kendall
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from tools.data import READERS, DataSet, read_json_lines
@@ -47,8 +48,7 @@ from tools.tables import show
 
 Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN if not scored
 CHUNK = 160  # rows scored between saves
-BUNDLED = Path(infolm_metric.__file__).parent / "bundled"
-LAYER = 5  # of 6; hidden states for BERTScore
+LAYER = 5  # layer of the bundled encoder, which has 6, for BERTScore
 TEMPERATURES, INTERPOLATIONS = (1.0, 2.0), (0.0, 0.1, 0.2, 0.3, 0.5)
 COMPARISONS = ("BERTScore", "chrF")
 STATISTICS = {"system": ("pearson", "system-level r"), "text": ("kendall", "segment-level tau")}
@@ -57,12 +57,12 @@ WEIGHTS = tuple(step / 10 for step in range(1, 10))
 UNIFORM = "BaryScore uniform"  # as in combine_with="baryscore"
 PARTNERS = (UNIFORM, ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")
 NLI = "MENLI e avg"
-TABULATED = (  # few metrics, because Holm's correction grows with the number of tests
+TABULATED = (  # not all metrics, because Holm's correction gets stricter with each test
     *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", "InfoLM"),
     *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, f"MENLI with {UNIFORM} 0.2"),
 )
-CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # prefixes of names
-TABLE_2 = {  # Pearson, Spearman, Kendall; Colombo et al. 2022, Table 2
+CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # name prefixes of the settings to compare
+TABLE_2 = {  # Pearson, Spearman and Kendall in Table 2 of Colombo et al. 2022
     ("correctness", "data_coverage"): (97.6, 85.2, 73.3),
     ("correctness", "fluency"): (80.0, 81.1, 61.6),
     ("correctness", "relevance"): (99.1, 89.7, 75.0),
@@ -76,12 +76,12 @@ TABLE_2 = {  # Pearson, Spearman, Kendall; Colombo et al. 2022, Table 2
 
 @dataclass(frozen=True)
 class Texts:
-    """Rows to score, and the corpus for IDF weights."""
+    """Texts to score, and the corpus for IDF weights."""
 
     predictions: list[str]
     references: list[list[str]]
     corpus: tuple[str, ...]
-    average: bool  # True for the mean over the references, else the best reference
+    average: bool  # whether to average over references instead of taking the best score
 
     def rows(self, indices: Iterable[int]) -> "Texts":
         """Select rows."""
@@ -89,13 +89,13 @@ class Texts:
         return Texts(*map(list, zip(*texts, strict=True)), self.corpus, self.average)
 
     def pairs(self) -> tuple[list[str], list[str]]:
-        """Return a candidate for each reference, and all references."""
+        """Return parallel lists of candidates and references, with one entry per reference."""
         groups = list(zip(self.predictions, self.references, strict=True))
         candidates = [text for text, group in groups for _ in group]
         return candidates, [reference for _, group in groups for reference in group]
 
     def reduce(self, scores: np.ndarray) -> np.ndarray:
-        """Reduce the scores of all references to a score per row, [..., references]."""
+        """Reduce scores per reference to scores per row, [..., references] -> [..., rows]."""
         counts = np.asarray([len(group) for group in self.references])
         starts = np.cumsum(counts) - counts
         if self.average:
@@ -105,7 +105,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Entry:
-    """Metrics that are scored together."""
+    """Metrics that are computed together."""
 
     names: tuple[str, ...]
     score: Callable[[Texts], Scores]
@@ -113,35 +113,33 @@ class Entry:
 
 @cache
 def load_scorer(kind: type) -> Any:
-    """Load a scorer of the bundled model, once."""
+    """Load a scorer with the bundled model, once per process."""
     return kind(model_name_or_path="bundled")
-
-
-def score_by(kind: type, texts: Texts, best: str, **settings: Any) -> np.ndarray:
-    """Score texts by one of our metrics, [rows]; `best` is the multi_reference of best scores."""
-    settings["multi_reference"] = "mean" if texts.average else best
-    result = load_scorer(kind).score(texts.predictions, texts.references, **settings)
-    return np.asarray(result["scores"])
 
 
 @cache
 def idf_table(corpus: tuple[str, ...], scorer: Any) -> IDF:
-    """Return the IDF weights of a corpus for the model of a scorer."""
+    """Return the IDF weights of a corpus, for the tokenizer of a scorer."""
     return IDF.from_corpus(list(corpus), scorer.tokenizer)
 
 
-def distance(title: str, kind: type, *, idf: bool = True) -> Entry:
-    """Return the entry of InfoLM or BaryScore; scores are negated."""
+def bundled(title: str, kind: type, **settings: Any) -> Entry:
+    """Return the entry of a metric of this package; `idf=True` means IDF weights of the corpus."""
 
     def score(texts: Texts) -> Scores:
-        table = idf_table(texts.corpus, load_scorer(kind)) if idf else False
-        return {title: -score_by(kind, texts, "min", idf=table)}
+        scorer, best = load_scorer(kind), "max" if kind is MENLIScorer else "min"
+        options = {**settings, "multi_reference": "mean" if texts.average else best}
+        if settings.get("idf"):
+            options["idf"] = idf_table(texts.corpus, scorer)
+        result = scorer.score(texts.predictions, texts.references, **options)
+        scores = np.asarray(result["scores"])
+        return {title: scores if result.higher_is_better else -scores}
 
     return Entry((title,), score)
 
 
 def one_pass(texts: Texts) -> Scores:
-    """Score texts by InfoLM in one pass without masks, with every temperature and interpolation."""
+    """Score texts by InfoLM without masks, with all TEMPERATURES and INTERPOLATIONS."""
     scorer = load_scorer(InfoLMScorer)
     rows = scorer.sweep(
         texts.predictions,
@@ -158,28 +156,13 @@ def one_pass(texts: Texts) -> Scores:
     }
 
 
-def menli(formula: str, direction: str) -> Entry:
-    """Return the entry of MENLI with a formula and a direction."""
-    title = f"MENLI {formula} {direction}"
-
-    def score(texts: Texts) -> Scores:
-        settings = {"formula": formula, "direction": direction}
-        return {title: score_by(MENLIScorer, texts, "max", **settings)}
-
-    return Entry((title,), score)
-
-
 def over_references(title: str, score: Callable[[list[str], list[str]], Any]) -> Entry:
-    """Return the entry of a single-reference metric: the best score, or the mean."""
-
-    def score_groups(texts: Texts) -> Scores:
-        return {title: texts.reduce(np.asarray(score(*texts.pairs())))}
-
-    return Entry((title,), score_groups)
+    """Return the entry of a single-reference metric."""
+    return Entry((title,), lambda texts: {title: texts.reduce(np.asarray(score(*texts.pairs())))})
 
 
 def sacrebleu_scores(name: str, candidates: list[str], references: list[str]) -> list[float]:
-    """Return sentence scores of sacreBLEU with default settings; TER is negated."""
+    """Return sacreBLEU's sentence scores with default settings; TER is negated."""
     from sacrebleu import metrics
 
     metric = getattr(metrics, name.upper())(**{"effective_order": True} if name == "BLEU" else {})
@@ -189,7 +172,7 @@ def sacrebleu_scores(name: str, candidates: list[str], references: list[str]) ->
 
 
 def rouge_l(candidates: list[str], references: list[str]) -> list[float]:
-    """Return the F1 of ROUGE-L with stemming."""
+    """Return ROUGE-L F1 with stemming."""
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
@@ -199,15 +182,15 @@ def rouge_l(candidates: list[str], references: list[str]) -> list[float]:
 
 @cache
 def bert_scorer() -> Any:
-    """Load BERTScore with the bundled encoder, without rescaling."""
+    """Load BERTScore with the bundled encoder."""
     from bert_score import BERTScorer
 
-    return BERTScorer(model_type=str(BUNDLED), num_layers=LAYER, device="cpu")
+    return BERTScorer(model_type=str(BUNDLED_FOLDER), num_layers=LAYER, device="cpu")
 
 
 def bert_score(candidates: list[str], references: list[str]) -> np.ndarray:
-    """Return the F1 of BERTScore."""
-    # bert-score 0.3.13 cannot encode an empty text with transformers 5; its score is meant to be 0.
+    """Return BERTScore F1 without rescaling."""
+    # An empty text should score 0, but bert-score 0.3.13 with transformers 5 cannot encode it.
     texts = [text if text.strip() else "." for text in candidates]
     f1 = bert_scorer().score(texts, references)[2].double().numpy()
     return np.where([bool(text.strip()) for text in candidates], f1, 0.0)
@@ -217,22 +200,22 @@ ENTRIES = (
     *(over_references(name, partial(sacrebleu_scores, name)) for name in ("BLEU", "chrF", "TER")),
     over_references("ROUGE-L", rouge_l),
     over_references("BERTScore", bert_score),
-    distance("BaryScore", BaryScorer),
-    distance(UNIFORM, BaryScorer, idf=False),
+    bundled("BaryScore", BaryScorer, idf=True),
+    bundled(UNIFORM, BaryScorer, idf=False),
     Entry(tuple(ONE_PASS.format(t, x) for t in TEMPERATURES for x in INTERPOLATIONS), one_pass),
-    menli("e", "avg"),
-    menli("e-c", "hr"),
-    distance("InfoLM", InfoLMScorer),
+    bundled(NLI, MENLIScorer, formula="e", direction="avg"),
+    bundled("MENLI e-c hr", MENLIScorer, formula="e-c", direction="hr"),
+    bundled("InfoLM", InfoLMScorer, idf=True),
 )
 
 
 def score_path(folder: Path, name: str, entry: Entry) -> Path:
-    """Return the path of the saved scores of an entry on a data set."""
+    """Return the path to save an entry's scores on a data set."""
     return folder / name / f"{entry.names[0].replace(' ', '_')}.npz"
 
 
 def load_scores(folder: Path, name: str) -> Scores:
-    """Load the saved scores of a data set, and add MENLI's combinations with complete metrics."""
+    """Load the saved scores on a data set, and add combinations of MENLI with complete metrics."""
     scores: Scores = {}
     for entry in ENTRIES:
         if (path := score_path(folder, name, entry)).exists():
@@ -245,14 +228,14 @@ def load_scores(folder: Path, name: str) -> Scores:
 
 
 def is_whole(scores: Any) -> bool:
-    """Return True if every text has a score."""
+    """Return whether every text has a score."""
     return bool(np.isfinite(scores).all())
 
 
 def complete(
     folder: Path, name: str, texts: Texts, order: Sequence[int], entries: Iterable[Entry]
 ) -> Scores:
-    """Score the rows that have no score yet, in the given order, and save after each chunk."""
+    """Score the rows without saved scores, in the given order, and save after each chunk."""
     results: Scores = {}
     for entry in entries:
         path, start = score_path(folder, name, entry), time.perf_counter()
@@ -275,20 +258,20 @@ def complete(
 
 
 def load_texts(data: DataSet) -> Texts:
-    """Return the texts of a data set, with all references as corpus."""
+    """Return the texts of a data set; the corpus is all references."""
     corpus = tuple(text for group in data.references for text in group)
     return Texts(data.predictions, data.references, corpus, data.average)
 
 
 def score_share(data: DataSet, arguments: argparse.Namespace, entries: Iterable[Entry]) -> Scores:
-    """Score a random part of a data set; other rows are NaN."""
+    """Score a random --share of a data set; the scores of other rows are NaN."""
     order = data.random_order().tolist()
     order = order[: round(arguments.share * len(order))]
     return complete(arguments.scores, data.name, load_texts(data), order, entries)
 
 
 def score_sets(arguments: argparse.Namespace) -> None:
-    """Score the data sets."""
+    """Score the texts of all data sets."""
     metrics = {*arguments.metrics}
     entries = [entry for entry in ENTRIES if not metrics or {*entry.names} & metrics]
     for name in arguments.sets:
@@ -296,9 +279,9 @@ def score_sets(arguments: argparse.Namespace) -> None:
 
 
 def text_kendall(data: DataSet, scores: np.ndarray) -> float:
-    """Return segment-level Kendall, averaged over languages and criteria.
+    """Return the mean segment-level Kendall over languages and criteria.
 
-    Samples without a score of every system are dropped.
+    Samples without scores for all systems are dropped.
     """
     values = []
     for name, grid in data.grids(scores).items():
@@ -311,7 +294,7 @@ def text_kendall(data: DataSet, scores: np.ndarray) -> float:
 def agreement_tables(
     data: DataSet, scores: Scores, resamples: int
 ) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-    """Yield the title, header and rows of a table per level, with a column per criterion."""
+    """Yield the title, header and rows of one table per level, with one column per criterion."""
     tables = {
         name: agreement(
             part.human,
@@ -340,12 +323,12 @@ def agreement_tables(
             if metric != comparison
             for cell, base in zip(by_metric[metric], by_metric[comparison], strict=True)
         ]
-        p_values = holm([p for *_, p in tests])
-        verdicts = [
+        adjusted = holm([p for *_, p in tests])
+        significant = Counter(
             (comparison, metric, np.sign(gain))
-            for (comparison, metric, gain, _), p in zip(tests, p_values, strict=True)
+            for (comparison, metric, gain, _), p in zip(tests, adjusted, strict=True)
             if p < 0.05
-        ]
+        )
         rows = []
         for metric, row_cells in by_metric.items():
             row = [
@@ -355,7 +338,7 @@ def agreement_tables(
             for group in (row_cells, cells(metric, "partial")):
                 row.append(f"{100 * np.mean([cell.value for cell in group]):.1f}")
             for comparison in COMPARISONS:
-                better, worse = (verdicts.count((comparison, metric, sign)) for sign in (1, -1))
+                better, worse = (significant[comparison, metric, sign] for sign in (1, -1))
                 row.append("" if metric == comparison else f"+{better} -{worse}")
             rows.append([metric, *row])
         names = [f"{name} {word}".strip().replace("_", " ") for name, word in columns]
@@ -365,7 +348,7 @@ def agreement_tables(
 
 
 def agree(arguments: argparse.Namespace) -> None:
-    """Print correlations with human judgments; incomplete metrics have a separate table."""
+    """Print correlations with human judgments, in a separate table for incomplete metrics."""
     for name in arguments.sets:
         data, scores = READERS[name](arguments.data), load_scores(arguments.scores, name)
         names = (*(arguments.metrics or TABULATED), *COMPARISONS)
@@ -381,15 +364,14 @@ def agree(arguments: argparse.Namespace) -> None:
 def best_elsewhere(
     taus: Mapping[str, Mapping[str, float]], settings: Iterable[str], test: str
 ) -> tuple[str, float]:
-    """Return the setting with the best mean over all data sets but one, and this mean."""
+    """Return the settings with the best mean over all data sets except `test`, and this mean."""
     others = [by_setting for name, by_setting in taus.items() if name != test]
     means = {name: float(np.mean([tau[name] for tau in others])) for name in settings}
-    best = max(means, key=means.__getitem__)
-    return best, means[best]
+    return max(means.items(), key=lambda item: item[1])
 
 
 def choose(arguments: argparse.Namespace) -> None:
-    """Print the settings selected on all data sets but one, with their results on that one."""
+    """Print the best settings on all data sets but one, and their results on the held-out one."""
     sets = {name: READERS[name](arguments.data) for name in arguments.sets if name != "summeval11"}
     taus = {
         name: {
@@ -415,17 +397,25 @@ def choose(arguments: argparse.Namespace) -> None:
 
 @dataclass(frozen=True)
 class Attacks:
-    """Cases of `infolm attack`: texts to score, and the rows of both texts of each case."""
+    """Attack cases, with the texts to score.
 
-    file: str  # name for the saved scores
+    Attributes:
+        file: the name for saved scores.
+        texts: distinct pairs of a text and its original reference (anchor).
+        paraphrases: row of the paraphrase in `texts`, [cases].
+        adversaries: row of the attacked text in `texts`, [cases].
+        names: names of the attacks, [cases].
+    """
+
+    file: str
     texts: Texts
     paraphrases: list[int]
     adversaries: list[int]
-    names: np.ndarray  # [cases]
+    names: np.ndarray
 
     @classmethod
     def read(cls, path: Path) -> "Attacks":
-        """Read the cases that have a paraphrase."""
+        """Read the cases with a paraphrase from the output of `infolm attack`."""
         cases = [row for row in read_json_lines(path) if row.get("paraphrase")]
         rows: dict[tuple[str, str], int] = {}
         columns = [
@@ -443,14 +433,14 @@ class Attacks:
         return complete(folder, self.file, self.texts, range(len(self.texts.predictions)), entries)
 
     def detection_rate(self, scores: np.ndarray) -> float:
-        """Return how often the paraphrase scores better, averaged over the attacks."""
+        """Return the mean fraction over attacks of cases in which the paraphrase scores better."""
         good, bad = scores[self.paraphrases], scores[self.adversaries]
         better = (good > bad) & ~np.isclose(good, bad, rtol=1e-6, atol=1e-9)
         return float(np.mean([better[self.names == name].mean() for name in np.unique(self.names)]))
 
 
 def trade(arguments: argparse.Namespace) -> None:
-    """Print detected attacks and correlations by the weight of MENLI in combinations."""
+    """Print detected attacks and correlations for each weight of MENLI in combinations."""
     metrics = {NLI, "BaryScore", *PARTNERS, *COMPARISONS}
     entries = [entry for entry in ENTRIES if metrics & {*entry.names}]
     attacks = Attacks.read(arguments.attacks)
@@ -469,9 +459,9 @@ def trade(arguments: argparse.Namespace) -> None:
 
 
 def published(arguments: argparse.Namespace) -> int:
-    """Print system-level correlations on WebNLG next to Table 2; return 1 if they disagree.
+    """Print system-level correlations on WebNLG and their published values.
 
-    The tolerance is 0.1, and 0.3 for BLEU.
+    Returns 1 if a difference exceeds 0.1, or 0.3 for BLEU.
     """
     data = READERS["webnlg"](arguments.data)
     (entry,) = (entry for entry in ENTRIES if entry.names == ("BLEU",))
@@ -500,19 +490,19 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
 
 
 def parse(description: str | None, *commands: str) -> argparse.Namespace:
-    """Parse the command line: a command if there are several, and the options of the study."""
+    """Parse the command line of the study; the command is omitted if there are none."""
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     if commands:
         parser.add_argument("command", choices=commands)
     parser.add_argument("data", type=Path, help="folder of the data sets")
-    parser.add_argument("--scores", type=Path, default=Path("scores"), help="keeps the scores")
+    parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
     parser.add_argument("--sets", nargs="+", default=list(READERS), choices=READERS)
     parser.add_argument("--metrics", nargs="+", default=[], help="default: all metrics")
-    parser.add_argument("--model", default="bundled", help="an encoder, for tools.layers")
+    parser.add_argument("--model", default="bundled", help="encoder, for tools.layers")
     parser.add_argument("--share", type=float, default=1.0, help="fraction of each data set")
     parser.add_argument("--attacks", type=Path, help="output of `infolm attack`")
     parser.add_argument("--resamples", type=int, default=1000)
-    parser.add_argument("--csv", type=Path, help="output folder of the tables as CSV")
+    parser.add_argument("--csv", type=Path, help="folder to save the tables in")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""Tables of results, printed as Markdown and saved as CSV."""
+"""Tables of results."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 def show(
     title: str, header: Sequence[str], rows: Iterable[Sequence[object]], folder: Path | None = None
 ) -> None:
-    """Print a table; with a folder, also save it to a CSV file named after the title."""
+    """Print a Markdown table, and save it in a folder as a CSV file named after the title."""
     cells = [[str(value) for value in row] for row in rows]
     lines = [list(header), ["---", *("---:" for _ in header[1:])], *cells]
     print(f"\n### {title}\n", *(f"| {' | '.join(line)} |" for line in lines), sep="\n", flush=True)

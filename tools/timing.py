@@ -1,4 +1,4 @@
-"""Time and peak memory of calls, measured in separate processes."""
+"""Measurement of time and peak memory, and worker processes."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def median_seconds(call: Callable[[], object], repeats: int = 1) -> float:
-    """Return the median wall-clock time of a call."""
+    """Return the median wall-clock time of repeated calls."""
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -30,21 +30,23 @@ def cpu_name() -> str:
 
 
 def peak_memory() -> float:
-    """Return the peak resident size of this process in MB (Linux).
+    """Return the peak resident set size of this process in MB (Linux).
 
-    `getrusage` is not suitable because it includes the peak of the parent process.
+    `getrusage` is unsuitable, because a new process inherits its parent's peak.
     """
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-def in_process(module: str, job: Mapping[str, Any], threads: int | None = None) -> dict[str, Any]:
-    """Run `python -m MODULE --worker` with the job as JSON, and return its JSON result."""
-    environment = dict(os.environ) | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
+def in_process(module: str, job: Mapping[str, Any], **environment: str) -> dict[str, Any]:
+    """Run `python -m MODULE --worker` with a job as JSON, and return its JSON result.
+
+    Keyword arguments set environment variables.
+    """
     process = subprocess.run(
         [sys.executable, "-m", module, "--worker"],
         input=json.dumps(job),
-        env=environment,
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -54,7 +56,7 @@ def in_process(module: str, job: Mapping[str, Any], threads: int | None = None) 
 
 
 def run_worker(work: Callable[..., Mapping[str, Any]]) -> bool:
-    """Run `work` and return True in a process started by `in_process`, else return False."""
+    """Call `work` with the job if `in_process` started this process; return whether it did."""
     if sys.argv[1:] != ["--worker"]:
         return False
     print(json.dumps(work(**json.load(sys.stdin))))

@@ -3,13 +3,12 @@
     pip install -c requirements.txt -e ".[tools]"
     torchrun --nproc-per-node 2 -m tools.train_masked_lm CORPUS -o WORK --tokens 40000000
 
-CORPUS is a folder of `NAME.txt.gz` files with a paragraph per line. A masked-LM head tied to the
-word embeddings is added to the encoder, and all parameters are trained (see training.py).
+CORPUS is a folder of `NAME.txt.gz` files with one paragraph per line. A new masked-LM head, tied to
+the word embeddings, is trained together with the encoder. See training.py for the training loop.
 """
 
 import argparse
 import gzip
-import os
 from collections.abc import Iterator
 from itertools import chain, count, islice
 from pathlib import Path
@@ -18,33 +17,28 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoTokenizer, BertForMaskedLM, BertModel
 
 from tools.training import Step, fit, options, prepare, save_model
 
-TEXT_LENGTH = 64  # tokens of a text, including special tokens; also used for evaluation
+TEXT_LENGTH = 64  # maximum tokens per text in training and evaluation, including special tokens
 
 
 def read_texts(file: Path) -> list[str]:
-    """Read the paragraphs of a `.txt.gz` file."""
+    """Return the paragraphs in a `.txt.gz` file."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         return [line.strip() for line in lines if line.strip()]
 
 
-def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Return token ids [texts, TEXT_LENGTH - 2], padded with 0, and lengths [texts] of a corpus.
+def read_corpus(folder: Path, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return a corpus as token ids [texts, TEXT_LENGTH - 2], padded with 0, and lengths [texts].
 
-    A paragraph is split into texts of TEXT_LENGTH - 2 tokens; the last one may be shorter.
+    Paragraphs are split into texts of TEXT_LENGTH - 2 tokens; the last text of each may be shorter.
     """
-    if cache.exists():
-        arrays = np.load(cache)
-        return arrays["ids"], arrays["lengths"]
     rows: list[np.ndarray] = []
     options = {"truncation": True, "max_length": TEXT_LENGTH - 2, "return_overflowing_tokens": True}
-    for file in sorted(folder.glob("*.txt.gz")):
-        if file.name.endswith(".valid.txt.gz"):
-            continue
+    for file in sorted({*folder.glob("*.txt.gz")} - {*folder.glob("*.valid.txt.gz")}):
         paragraphs = read_texts(file)
         for start in range(0, len(paragraphs), 10_000):
             chunk = paragraphs[start : start + 10_000]
@@ -54,14 +48,11 @@ def read_corpus(folder: Path, tokenizer: Any, cache: Path) -> tuple[np.ndarray, 
     ids = np.zeros((len(rows), TEXT_LENGTH - 2), dtype=np.uint16)
     for row, values in zip(ids, rows, strict=True):
         row[: len(values)] = values
-    partial = cache.with_suffix(".part.npz")
-    np.savez(partial, ids=ids, lengths=lengths)
-    os.replace(partial, cache)
     return ids, lengths
 
 
 def plan_epoch(lengths: np.ndarray, tokens_per_batch: int, seed: int) -> list[np.ndarray]:
-    """Return the text indices of each batch of an epoch; texts of a batch have similar lengths."""
+    """Return the batches of an epoch as text indices; texts in a batch have similar lengths."""
     random = np.random.default_rng(seed)
     order = random.permutation(np.flatnonzero(lengths >= 6))
     order = order[np.argsort(lengths[order], kind="stable")]
@@ -76,10 +67,10 @@ def plan_epoch(lengths: np.ndarray, tokens_per_batch: int, seed: int) -> list[np
 def mask_batch(
     ids: Tensor, cls: int, sep: int, mask: int, rate: float, generator: torch.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return masked inputs [texts, tokens], and masked positions and tokens [texts, k].
+    """Return masked inputs [texts, tokens], masked positions [texts, k] and targets [texts, k].
 
-    All texts have the same number of masked positions. Every one is replaced by the mask token, as
-    in InfoLM, so the model never predicts a visible token.
+    Selected tokens are always replaced with the mask token, as in InfoLM, so the model never
+    predicts a visible token.
     """
     texts, inner = ids.shape
     count = max(1, round(rate * inner))
@@ -92,14 +83,14 @@ def mask_batch(
 def masked_lm_loss(
     model: BertForMaskedLM, ids: Tensor, positions: Tensor, targets: Tensor
 ) -> Tensor:
-    """Return the mean cross-entropy in nats; the head runs only at the masked positions."""
+    """Return the mean cross-entropy in nats, running the head only at masked positions."""
     states = model.bert(ids).last_hidden_state
     index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
     return F.cross_entropy(model.cls(states.gather(1, index)).flatten(0, 1), targets.flatten())
 
 
 def warm_start(folder: Path) -> BertForMaskedLM:
-    """Load the encoder in a folder, and add a masked-LM head tied to its embeddings."""
+    """Load an encoder from a folder, and add a masked-LM head tied to its embeddings."""
     config = AutoConfig.from_pretrained(folder)
     config.tie_word_embeddings = True
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
@@ -111,7 +102,7 @@ def warm_start(folder: Path) -> BertForMaskedLM:
 
 
 def start_head_from_counts(model: BertForMaskedLM, ids: np.ndarray, lengths: np.ndarray) -> None:
-    """Initialize the output bias with log token frequencies, and the head's other parameters."""
+    """Initialize the head: the output bias with log token frequencies, and the transform."""
     inner = np.arange(ids.shape[1])[None, :] < lengths[:, None]
     counts = np.bincount(ids[inner], minlength=model.config.vocab_size) + 0.1
     with torch.no_grad():
@@ -122,15 +113,11 @@ def start_head_from_counts(model: BertForMaskedLM, ids: np.ndarray, lengths: np.
 
 
 def train(args: argparse.Namespace) -> None:
-    """Train on `args.tokens` tokens, and save the model in float16."""
+    """Train on `args.tokens` tokens, and save the model."""
     rank, workers = prepare(args)
     model = warm_start(args.encoder)
     tokenizer = AutoTokenizer.from_pretrained(args.encoder)
-    if rank:
-        distributed.barrier()  # wait until the first process has cached the tokenized corpus
-    ids, lengths = read_corpus(args.corpus, tokenizer, args.output / "tokens.npz")
-    if workers > 1 and rank == 0:
-        distributed.barrier()
+    ids, lengths = read_corpus(args.corpus, tokenizer)
     start_head_from_counts(model, ids, lengths)
     special = (tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.mask_token_id)
 
@@ -159,9 +146,10 @@ def train(args: argparse.Namespace) -> None:
 def centre_embeddings(model: BertForMaskedLM) -> None:
     """Move the mean of the word embeddings into the token type embeddings.
 
-    Predictions do not change: the sums of the input embeddings stay the same, and the logits of a
-    position all change by the same number, which softmax ignores. After training, the mean is the
-    largest part of each embedding; the rest is small, so rounding to float16 loses less precision.
+    This does not change predictions: the sums of input embeddings stay the same, and all logits at
+    a position change by the same amount, which cancels in the softmax. After training, the mean
+    dominates the word embeddings. Without it, they are small, so that rounding to float16 loses
+    less precision.
     """
     with torch.no_grad():
         words, head = model.bert.embeddings.word_embeddings.weight, model.cls.predictions
@@ -172,16 +160,21 @@ def centre_embeddings(model: BertForMaskedLM) -> None:
 
 
 def main() -> None:
-    """Train the model, or resume an interrupted run."""
+    """Train the model, or resume training."""
     about = (__doc__ or "").splitlines()[0]
     parser = options(about, body_rate=5e-4, head_rate=2e-3, warmup=50, seed=20221)
     add = parser.add_argument
-    add("corpus", type=Path, help="folder of NAME.txt.gz files with a paragraph per line")
+    add("corpus", type=Path, help="folder of NAME.txt.gz files, one paragraph per line")
     add("--tokens", type=int, default=40_000_000, help="number of tokens to train on")
     add("--tokens-per-batch", type=int, default=2048)
-    add("--mask-rate", type=float, default=0.25, help="fraction of masked tokens at the start")
-    add("--final-mask-rate", type=float, default=0.15, help="fraction of masked tokens at the end")
-    add("--decay", type=float, default=0.4, help="fraction of the run with learning rate decay")
+    add("--mask-rate", type=float, default=0.25, help="initial fraction of masked tokens")
+    add("--final-mask-rate", type=float, default=0.15, help="final fraction of masked tokens")
+    add(
+        "--decay",
+        type=float,
+        default=0.4,
+        help="final fraction of the run with learning rate decay",
+    )
     train(parser.parse_args())
 
 

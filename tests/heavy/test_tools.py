@@ -155,7 +155,7 @@ def test_metrics_are_compared_with_verdicts_on_answers(run, tmp_path, monkeypatc
     run("answers", "score", *options)
     report = run("answers", "report", *options)
     assert "| reference contained | 100.0 |" in report and "| BERTScore |" in report
-    assert "| best sentence of answers" in run("answers", "explore", *options)
+    assert "| recall of years |" in run("answers", "explore", *options)
     assert "| empty | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 |" in run("answers", "hacks", *options)
     assert "| EVOUNA |" in run("answers", "speed", *options)
 
@@ -167,7 +167,7 @@ def test_published_correlations_are_not_reproduced_on_other_data(data, monkeypat
 
 
 def test_speed_is_measured(run, data, monkeypatch):
-    monkeypatch.setattr(speed, "in_process", lambda _, job, threads: speed.time_metric(**job))
+    monkeypatch.setattr(speed, "in_process", lambda _, job, **threads: speed.time_metric(**job))
     monkeypatch.setattr(speed, "OURS", ("infolm, one pass",))
     names = ("infolm", "infolm, one pass", "torchmetrics InfoLM", "BERTScore")
     runners = {name: speed.RUNNERS[name] for name in names}
