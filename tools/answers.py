@@ -58,7 +58,7 @@ SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}  # prefix of dataset -> titl
 RESAMPLES, SEED, CHUNK = 1000, 0, 200
 TASK = "MENLI, task answer"
 READ_BY_EYE = Path(__file__).parent / "results" / "answer_errors_read_by_eye.csv"
-MAX_REFERENCES = 5  # of honest answers
+LONG_ANSWER, MAX_REFERENCES = 40, 5  # words, references
 TIMED = 500  # answers
 WEIGHTS = tuple(step / 10 for step in range(11))
 Rows = list[dict[str, Any]]
@@ -161,10 +161,26 @@ def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.nda
     return scores
 
 
+def sentence_scores(rows: Rows) -> np.ndarray:
+    """Return the best e-c over the sentences of each long answer, else NaN, [rows]."""
+    places, sentences = [], []
+    for place, row in enumerate(rows):
+        is_long = len(row["prediction"].split()) > LONG_ANSWER
+        if is_long and len(row["references"]) <= MAX_REFERENCES:
+            parts = re.split(r"(?<=[.!?])\s+|\n+", row["prediction"].strip())
+            places += [place] * len(parts)
+            sentences += [{**row, "prediction": part} for part in parts]
+    scores = np.full(len(rows), np.nan)
+    values = formula_values("e-c", nli_probabilities(sentences))
+    np.fmax.at(scores, places, best_of(sentences, values))
+    return scores
+
+
 STORED: dict[str, Callable[[Rows], np.ndarray]] = {
     "menli": nli_probabilities,
     "baryscore": bary_scores,
     "bertscore": bert_scores,
+    "sentences": sentence_scores,
 }
 
 
@@ -437,6 +453,10 @@ def explore(rows: Rows, arguments: argparse.Namespace) -> None:
     for weight in (0.3, 0.7):
         values = np.where(short, task_scores(nli, recall, weight), task_scores(nli, recall))
         columns[f"weight {weight} for references of one word"] = values
+    if "sentences" in stored:
+        best, title = stored["sentences"], f"of answers longer than {LONG_ANSWER} words"
+        columns[f"best sentence {title}"] = task_scores(np.where(np.isnan(best), nli, best), recall)
+        columns[f"whole or best sentence {title}"] = task_scores(np.fmax(nli, best), recall)
     sources = [Source(rows, key) for key in SOURCES]
     table = [
         [name, *(f"{100 * auc(column[each.mask], each.correct):.2f}" for each in sources)]
