@@ -8,7 +8,7 @@ fixed point of the barycenter iteration (Cuturi and Doucet 2014).
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +32,9 @@ from infolm_metric.core.determinism import (
     float64_device,
 )
 from infolm_metric.core.encoders import FastEncoder, fast_encoder, run_model
-from infolm_metric.core.encoding import EncodingScorer, Texts
+from infolm_metric.core.encoding import Encodings, EncodingScorer, Texts
 from infolm_metric.core.idf import CorpusStatistics, WeightedText
-from infolm_metric.core.inputs import Pairs, check_text
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.results import warn
 from infolm_metric.core.scorer import Progress, no_progress
@@ -42,6 +42,7 @@ from infolm_metric.core.tokenization import (
     Template,
     TokenizedText,
     Window,
+    device_limit,
     packed_batches,
     windows,
 )
@@ -201,7 +202,7 @@ class BaryScorer(EncodingScorer):
         ]
         rows = None if settings.batch_size == "auto" else int(settings.batch_size)
         lengths = [len(window.ids) for _, window in pieces]
-        most_tokens = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
+        most_tokens = device_limit(TOKENS_PER_BATCH, model.device.type)
         tokens_encoded = 0
         for groups in packed_batches(lengths, rows, most_tokens):
             tokens = [
@@ -229,7 +230,7 @@ class BaryScorer(EncodingScorer):
         self,
         candidates: Texts,
         references: Texts,
-        encodings: Mapping[Hashable, Tensor],
+        encodings: Encodings,
         settings: BaryScoreSettings,
     ) -> dict[str, np.ndarray]:
         """Return the transport costs, float64 [pairs]; equal pairs are computed once."""
@@ -277,14 +278,8 @@ class BaryScorer(EncodingScorer):
         'a'
         """
         settings = self.settings.replace(**changed)
-        check_text("candidate", candidate)
-        check_text("reference", reference)
-        pairs = Pairs([candidate], [[reference]])
         with self.lock:
-            statistics = self.count(pairs.texts_by_side, settings)
-            result = self.score_part(pairs, settings, statistics)
-            sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
-            texts = [self.tokenize_and_weight([text], table, settings)[0] for text, table in sides]
+            result, texts = self.score_pair(candidate, reference, settings)
             encodings = self.encode(texts, settings)
             tokenizer = self.models.checkpoint(settings).tokenizer
         warn(result.counts, self.warning_messages)

@@ -12,10 +12,10 @@ import numpy as np
 from torch import Tensor
 
 from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText, batches, count_tokens
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.models import Architecture, Checkpoint, ModelHolder, open_model
 from infolm_metric.core.out_of_domain import count_out_of_domain
-from infolm_metric.core.results import ChunkScores
+from infolm_metric.core.results import ChunkScores, Result
 from infolm_metric.core.scorer import CHUNK, Progress, Scorer, no_progress
 from infolm_metric.core.tokenization import TokenizedText, tokenize
 
@@ -102,11 +102,8 @@ class EncodingScorer(Scorer):
     ) -> list[WeightedText]:
         """Tokenize texts and weight their tokens with a table, or uniformly for None."""
         weights = None if table is None else table.weights
-        tokenized = self.tokenize(texts, settings)
-        weighted: dict[str, WeightedText] = {}
-        for text, tokens in zip(texts, tokenized, strict=True):
-            if text not in weighted:
-                weighted[text] = WeightedText.of(tokens, weights)
+        by_text = dict(zip(texts, self.tokenize(texts, settings), strict=True))
+        weighted = {text: WeightedText.of(tokens, weights) for text, tokens in by_text.items()}
         return [weighted[text] for text in texts]
 
     def count_warnings(self, texts: Texts, settings: Any) -> Counter[str]:
@@ -180,6 +177,19 @@ class EncodingScorer(Scorer):
             for name, values in self.compare(repeated, references, encodings, settings).items()
         }
         return ChunkScores(scores, self.count_warnings(texts, settings))
+
+    def score_pair(
+        self, candidate: Any, reference: Any, settings: Any
+    ) -> tuple[Result, list[WeightedText]]:
+        """Check and score a pair; return the result and both texts with their token weights."""
+        check_text("candidate", candidate)
+        check_text("reference", reference)
+        pairs = Pairs([candidate], [[reference]])
+        statistics = self.count(pairs.texts_by_side, settings)
+        result = self.score_part(pairs, settings, statistics)
+        sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
+        texts = [self.tokenize_and_weight([text], table, settings)[0] for text, table in sides]
+        return result, texts
 
     def score_matrix(
         self,

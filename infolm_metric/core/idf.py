@@ -18,7 +18,7 @@ import numpy as np
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import write_whole
 from infolm_metric.core.inputs import as_list, check_text
-from infolm_metric.core.tokenization import TokenizedText, tokenize
+from infolm_metric.core.tokenization import TokenizedText, check_max_length, tokenize
 
 FORMAT, VERSION = "infolm idf table", 1
 COUNTS_VERSION = 3  # of the counts that datasets caches in files
@@ -188,12 +188,7 @@ class IDF:
         {'a': 4, 'cat': 3, 'sat': 1}
         """
         fingerprint = tokenizer_fingerprint(tokenizer)
-        overhead = tokenizer.num_special_tokens_to_add()
-        if max_length is not None and max_length <= overhead:
-            raise ValueError(
-                f"max_length must be at least {overhead + 1} (one token and {overhead} special "
-                f"tokens), got {max_length!r}; use None for no limit"
-            )
+        check_max_length(max_length, tokenizer.num_special_tokens_to_add())
         check_at_least("processes", processes, 1)
         rows = _count(corpus, tokenizer, fingerprint, max_length, column, processes or 1)
         return cls.from_counts(rows, tokenizer, fingerprint, str(tokenizer.name_or_path))

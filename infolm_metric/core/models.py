@@ -44,7 +44,7 @@ from infolm_metric.core.idf import IDF, tokenizer_fingerprint
 from infolm_metric.core.out_of_domain import token_weights
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
-from infolm_metric.core.tokenization import Template, find_template
+from infolm_metric.core.tokenization import Template, check_max_length, find_template
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
@@ -93,8 +93,8 @@ class Architecture:
 
 
 @dataclass(frozen=True)
-class Source:
-    """Location of the files of a model."""
+class ModelFiles:
+    """Location of a model's files."""
 
     name: str
     place: str  # a folder, or a name on the Hub
@@ -133,7 +133,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Checkpoint(Source):
+class Checkpoint(ModelFiles):
     """Tokenizer and configuration of a model, without its weights."""
 
     tokenizer: Any
@@ -200,11 +200,7 @@ class Checkpoint(Source):
         """
         if max_length is None:
             return self.limit
-        if max_length <= self.template.overhead:
-            raise ValueError(
-                f"max_length must be at least {self.template.overhead + 1} (one token and "
-                f"{self.template.overhead} special tokens), got {max_length}"
-            )
+        check_max_length(max_length, self.template.overhead)
         if self.positions is not None and max_length > self.positions:
             raise ValueError(
                 f"max_length must be at most {self.positions}, the maximum length of the model, "
@@ -232,16 +228,16 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
                 f"the bundled model (model_name_or_path={BUNDLED!r})"
             )
         offline = _hub_error(place, revision)
-    source = Source(name, place, revision, architecture, offline)
-    config = source.fetch(AutoConfig.from_pretrained)
+    files = ModelFiles(name, place, revision, architecture, offline)
+    config = files.fetch(AutoConfig.from_pretrained)
     config._attn_implementation = None  # could name code on the Hub that would be executed
-    tokenizer = source.fetch(AutoTokenizer.from_pretrained)
+    tokenizer = files.fetch(AutoTokenizer.from_pretrained)
     if not architecture.fits(config):
         raise ValueError(
             f"{name!r} is a {config.model_type} model, {architecture.unfit}; {architecture.remedy}"
         )
     with LOADING, torch.device("meta"):  # allocates no memory for weights
-        skeleton = source.fetch(lambda place, **options: architecture.auto.from_config(config))
+        skeleton = files.fetch(lambda place, **options: architecture.auto.from_config(config))
     positions = _positions(skeleton, config)
     model_max_length = tokenizer.model_max_length or positions
     if model_max_length is not None and not (
@@ -269,7 +265,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
             f"tokens; {architecture.remedy}"
         )
     return Checkpoint(
-        **vars(source),
+        **vars(files),
         tokenizer=tokenizer,
         fingerprint=tokenizer_fingerprint(tokenizer),
         template=template,

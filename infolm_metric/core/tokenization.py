@@ -13,7 +13,6 @@ SLICE = 1000  # texts tokenized at a time
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
 
 Group = TypeVar("Group")
-Progress = Callable[[float], object]  # called with the completed fraction
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,16 @@ class Window:
     ids: np.ndarray  # int64 [tokens]
     indices: np.ndarray  # int64 [indices]
     positions: np.ndarray  # int64 [indices]
+
+
+def check_max_length(max_length: int | None, overhead: int, texts: int = 1) -> None:
+    """Raise ValueError if `max_length` is too small for the special tokens and a token per text."""
+    if max_length is not None and max_length < overhead + texts:
+        content = "one token" if texts == 1 else "one token of each text"
+        raise ValueError(
+            f"max_length must be at least {overhead + texts} ({content} and {overhead} special "
+            f"tokens), got {max_length!r}"
+        )
 
 
 def device_limit(limits: Mapping[str, int], device: str) -> int:

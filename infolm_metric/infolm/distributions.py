@@ -18,9 +18,9 @@ from torch import Tensor
 from infolm_metric.core.determinism import to_float64
 from infolm_metric.core.idf import WeightedText
 from infolm_metric.core.models import non_finite_error
+from infolm_metric.core.scorer import Progress
 from infolm_metric.core.tokenization import (
     TOKENS_PER_BATCH,
-    Progress,
     Template,
     TokenizedText,
     device_limit,

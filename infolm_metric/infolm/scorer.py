@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.core.encoding import EncodingScorer, Texts, reduce_references
+from infolm_metric.core.encoding import Encodings, EncodingScorer, Texts, reduce_references
 from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText
-from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
+from infolm_metric.core.inputs import Pairs, check_pairs, check_texts
+from infolm_metric.core.models import Checkpoint
 from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.infolm import measures
@@ -26,7 +27,7 @@ from infolm_metric.infolm.distributions import (
     predictions,
 )
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
-from infolm_metric.infolm.masked_lm import ARCHITECTURE, MaskedLM, load_masked_lm
+from infolm_metric.infolm.masked_lm import ARCHITECTURE, HEADS, MaskedLM
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 
@@ -59,11 +60,14 @@ class InfoLMScorer(EncodingScorer):
     settings_type = InfoLMSettings
     architecture = ARCHITECTURE
     perfect_score_label = "the same distribution"
-    load = staticmethod(load_masked_lm)
     keep_logits = False
     """Cache the logits so that sweeps and `explain` need no further pass; 122 KB per token."""
 
     # Encoding and comparison.
+
+    def load(self, checkpoint: Checkpoint, settings: InfoLMSettings) -> MaskedLM:
+        """Load the masked language model."""
+        return MaskedLM.load(checkpoint, settings, HEADS)
 
     def chunks(self, pairs: Pairs, settings: InfoLMSettings) -> Iterator[Pairs]:
         """Divide pairs into chunks whose distributions fit in `CHUNK_BYTES`."""
@@ -101,22 +105,14 @@ class InfoLMScorer(EncodingScorer):
         return encodings if temperatures else {key: log_p[0] for key, log_p in encodings.items()}
 
     def compare(
-        self,
-        candidates: Texts,
-        references: Texts,
-        encodings: Mapping[Hashable, Tensor],
-        settings: InfoLMSettings,
+        self, candidates: Texts, references: Texts, encodings: Encodings, settings: InfoLMSettings
     ) -> dict[str, np.ndarray]:
         """Compute all requested measures, float64 [pairs] each."""
         values = self._compare(candidates, references, encodings, [settings])
         return dict(zip(settings.names, values, strict=True))
 
     def compare_all(
-        self,
-        candidates: Texts,
-        references: Texts,
-        encodings: Mapping[Hashable, Tensor],
-        settings: InfoLMSettings,
+        self, candidates: Texts, references: Texts, encodings: Encodings, settings: InfoLMSettings
     ) -> np.ndarray:
         """Compare all candidates with all references, float64 [candidates, references]."""
         log_q, log_p = (
@@ -257,8 +253,6 @@ class InfoLMScorer(EncodingScorer):
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
-        check_text("candidate", candidate)
-        check_text("reference", reference)
         if len(settings.names) > 1:
             raise ValueError(
                 "information_measure must be a single measure for explain, got "
@@ -269,15 +263,9 @@ class InfoLMScorer(EncodingScorer):
                 "masks_per_pass must be 0 or 1 for explain, because it shows one prediction per "
                 f"position, got {settings.masks_per_pass}"
             )
-        pairs = Pairs([candidate], [[reference]])
         with self.lock:
-            statistics = self.count(pairs.texts_by_side, settings)
-            result = self.score_part(pairs, settings, statistics)
-            sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
-            views = [
-                self._view(self.tokenize_and_weight([text], table, settings)[0], settings)
-                for text, table in sides
-            ]
+            result, texts = self.score_pair(candidate, reference, settings)
+            views = [self._view(text, settings) for text in texts]
             vocabulary = self.models.checkpoint(settings).vocabulary
         warn(result.counts, self.warning_messages)
         ((score,),) = result.scores.values()
@@ -294,7 +282,7 @@ class InfoLMScorer(EncodingScorer):
         self,
         candidates: Texts,
         references: Texts,
-        encodings: Mapping[Hashable, Tensor],
+        encodings: Encodings,
         grid: Sequence[InfoLMSettings],
     ) -> np.ndarray:
         """Compute the measures of settings with equal interpolation, float64 [measures, pairs]."""

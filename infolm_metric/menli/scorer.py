@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_texts
-from infolm_metric.core.models import Checkpoint, ModelHolder
+from infolm_metric.core.models import Checkpoint, ModelHolder, open_model
 from infolm_metric.core.out_of_domain import count_out_of_domain
 from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Progress, Scorer, no_progress
-from infolm_metric.core.tokenization import tokenize
+from infolm_metric.core.tokenization import check_max_length, tokenize
 from infolm_metric.menli.combination import CombinedMetric, scaled
-from infolm_metric.menli.nli import NLIModel, join_pairs, load_nli, open_nli
+from infolm_metric.menli.nli import ARCHITECTURE, NLIModel, join_pairs, load_nli
 from infolm_metric.menli.recall import TokenRecall
 from infolm_metric.menli.settings import (
     FORMULAS,
@@ -63,7 +64,7 @@ class MENLIScorer(Scorer):
     def unload(self) -> None:
         """Free the models and the caches; the next call loads the models again."""
         with self.lock:  # not during another thread's call
-            self.models = ModelHolder(open_nli, self.load)
+            self.models = ModelHolder(partial(open_model, architecture=ARCHITECTURE), self.load)
             self.partners: dict[str, Scorer] = {}
 
     def load(self, checkpoint: Checkpoint, settings: MENLISettings) -> NLIModel:
@@ -207,16 +208,12 @@ class MENLIScorer(Scorer):
         """Return the maximum number of tokens of two texts together, including special tokens."""
         checkpoint, max_length = self.models.checkpoint(settings), settings.max_length
         limit, overhead = checkpoint.limit, self._overhead(settings)
+        check_max_length(max_length, overhead, texts=2)
         if max_length is None and limit is not None and limit < overhead + 2:
             raise ValueError(
                 f"the maximum length of the model {checkpoint.name!r} is {limit} tokens, which is "
                 "too short for two texts; choose another model, or correct its tokenizer's "
                 "model_max_length"
-            )
-        if max_length is not None and max_length < overhead + 2:
-            raise ValueError(
-                f"max_length must be at least {overhead + 2}, because the tokenizer adds "
-                f"{overhead} special tokens to two texts, got {max_length}"
             )
         if max_length is not None and limit is not None and max_length > limit:
             raise ValueError(
