@@ -67,16 +67,16 @@ LOADING = threading.RLock()
 
 @dataclass(frozen=True)
 class Architecture:
-    """Requirements that the model of a metric must meet, and the messages if it does not.
+    """Requirements for a metric's model, and error messages for models that do not meet them.
 
     Attributes:
         auto: transformers class that loads the model.
         fits: returns True if the class can load a model with this configuration.
         unfit: completes "this is a ... model, " in the message for a model that does not fit.
-        remedy: which model to choose instead.
+        remedy: advice on which model to choose instead.
         part: the part that checkpoints of other classes lack, such as the head.
         masks: True if the tokenizer needs a mask token.
-        folder: folder of the model "bundled".
+        folder: folder of the bundled model.
         variable: environment variable that names the default model.
         attention: attention implementation of transformers; None for its default.
     """
@@ -194,7 +194,7 @@ class Checkpoint(ModelFiles):
         return token_weights(self.tokenizer.get_vocab(), table.weights)
 
     def text_limit(self, max_length: int | None) -> int | None:
-        """Return the maximum length in tokens: `max_length` if given, else the model's limit.
+        """Return the maximum length in tokens: `max_length`, or by default the model's limit.
 
         Raises ValueError if `max_length` is too small for one token or exceeds the model's limit.
         """
@@ -285,10 +285,10 @@ def open_model(settings: ModelSettings, architecture: Architecture) -> Checkpoin
 def load_weights(
     checkpoint: Checkpoint, dtype: str, device: str | None, optional: str | None = None
 ) -> Any:
-    """Load the model of a checkpoint in evaluation mode.
+    """Load a checkpoint's model in evaluation mode.
 
-    The default device is a GPU if it has enough free memory. Weights whose name contains
-    `optional` may be missing.
+    The default device is a GPU if it has enough free memory. Weights may be missing if their names
+    contain `optional`.
 
     Raises:
         OSError: the weights do not exist, are damaged, or could run code.
@@ -409,11 +409,11 @@ class TensorCache:
 
 
 class ModelHolder:
-    """A checkpoint, its model, which is loaded on first use, and the cache of its encodings.
+    """Holder of a checkpoint, its model, which is loaded on first use, and a cache of encodings.
 
     Args:
-        open: opens the checkpoint named in the settings.
-        load: loads the model of a checkpoint, as specified by the settings.
+        open: function that opens the checkpoint named in the settings.
+        load: function that loads a checkpoint's model, as specified by the settings.
     """
 
     def __init__(

@@ -114,7 +114,7 @@ class Settings:
         return sides[self.idf] if isinstance(self.idf, str) else ()
 
     def with_uniform_weights(self: AnySettings) -> AnySettings:
-        """Return these settings with uniform weights if IDF weights depend on the scored texts."""
+        """Return these settings with uniform weights instead of IDF weights of the scored texts."""
         return self.replace(idf=False) if self.idf_sides else self
 
     def without_reuse(self: AnySettings) -> AnySettings:

@@ -1,4 +1,4 @@
-"""Tokenization, truncation and windows of long texts, and batches of equal length."""
+"""Tokenization, truncation and windows of long texts, and batches of texts of equal length."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class TokenizedText:
 class Window:
     """Part of a long text that fits the model.
 
-    Windows overlap, but each maskable token of the text is encoded in only one of them. `indices`
-    are the indices of these tokens among the maskable tokens of the text, `positions` their
+    Windows overlap, but each maskable token of the text is encoded in only one window. `indices`
+    are the indices of a window's tokens among the text's maskable tokens, and `positions` are their
     positions in `ids`.
     """
 
@@ -69,7 +69,7 @@ def check_max_length(max_length: int | None, overhead: int, texts: int = 1) -> N
 
 
 def device_limit(limits: Mapping[str, int], device: str) -> int:
-    """Return the limit of a device type, by default the limit of the CPU.
+    """Return the limit for a device type; types without an entry have the CPU's limit.
 
     >>> device_limit(TOKENS_PER_BATCH, "mps")
     4096
@@ -181,7 +181,7 @@ def tokenize(
 
 
 def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
-    """Truncate a text on the truncation side of the tokenizer."""
+    """Truncate a text on the tokenizer's truncation side."""
     positions = np.flatnonzero(text.maskable)
     first, last = positions[0], positions[-1] + 1
     surplus = len(text.ids) - max_length
