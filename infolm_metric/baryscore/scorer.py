@@ -1,4 +1,4 @@
-"""Scorer of BaryScore: texts as weighted points, compared by optimal transport.
+"""Scorer of BaryScore, which compares texts as weighted points by optimal transport.
 
 Each token is a point, the mean of its normalised states over the chosen layers. These means replace
 the Wasserstein barycenter of the layers: with the same token weights in every layer, they are a
@@ -50,7 +50,7 @@ from infolm_metric.core.tokenization import (
 # Maximum number of texts in a chunk of pairs, and memory for their points in bytes.
 CHUNK_TEXTS = 2048
 CHUNK_BYTES = 1 << 28
-TOKEN_BYTES = 4  # approximate length of a token in a text
+TOKEN_BYTES = 4  # approximate number of bytes per token
 # Tokens per forward pass with batch_size="auto", by device type.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
 
@@ -136,7 +136,7 @@ class BaryScorer(EncodingScorer):
     # Encoding and comparison.
 
     def open(self, settings: BaryScoreSettings) -> Checkpoint:
-        """Return the tokenizer and configuration of the encoder.
+        """Open the encoder's checkpoint.
 
         Raises:
             ValueError: the number of layers is unknown, or an empty text would have no tokens.
@@ -156,7 +156,7 @@ class BaryScorer(EncodingScorer):
         return checkpoint
 
     def load(self, checkpoint: Checkpoint, settings: BaryScoreSettings) -> Encoder:
-        """Load the encoder; a missing pooler is accepted, because no state depends on it."""
+        """Load the encoder; its pooler may be missing, because no state depends on it."""
         model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
         device, encoder = model.device, fast_encoder(model)
         if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
@@ -166,7 +166,7 @@ class BaryScorer(EncodingScorer):
     def check(
         self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics
     ) -> None:
-        """Raise an error if the pairs cannot be scored, before weights are loaded."""
+        """Raise an error before loading weights if the pairs cannot be scored."""
         self._indices(settings)
         super().check(pairs, settings, statistics)
 
@@ -175,7 +175,7 @@ class BaryScorer(EncodingScorer):
         hidden = int(self.models.checkpoint(settings).config.hidden_size)
         limit = self.models.checkpoint(settings).text_limit(settings.max_length)
         most_tokens = limit if limit and settings.long_text == "truncate" else float("inf")
-        # Memory of the point of a token, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
+        # Memory of a token's point, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
         token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
         return pairs.chunks(
             CHUNK_TEXTS,
@@ -233,7 +233,7 @@ class BaryScorer(EncodingScorer):
         encodings: Encodings,
         settings: BaryScoreSettings,
     ) -> dict[str, np.ndarray]:
-        """Return the transport costs, float64 [pairs]; equal pairs are computed once."""
+        """Return the minimum transport costs, float64 [pairs]; equal pairs are computed once."""
         clouds = {
             text.key: WeightedPoints.of(encodings[text.key[0]].numpy(), text.log_weights)
             for text in {text.key: text for text in (*candidates, *references)}.values()
@@ -255,8 +255,8 @@ class BaryScorer(EncodingScorer):
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain a score by the transport plan between the tokens of two texts.
 
-        With idf="references" the corpus is the reference alone, as in `score` with one pair. To
-        use the weights of another corpus, pass an `IDF`.
+        With idf="references", the reference is the only document, so token weights are uniform. For
+        IDF weights, set idf to a table (`IDF`).
 
         Args:
             candidate: the text to score.
@@ -301,7 +301,7 @@ class BaryScorer(EncodingScorer):
 
 
 def encoded_windows(text: TokenizedText, template: Template, limit: int | None) -> list[Window]:
-    """Return the windows of a text; special tokens alone are a single window."""
+    """Return a text's windows; a text of only special tokens is a single window."""
     if text.maskable.any():
         return windows(text, template, limit)
     indices = np.arange(len(text.ids))

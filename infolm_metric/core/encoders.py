@@ -292,11 +292,10 @@ def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
     return [layer for group in order for layer in group.albert_layers]
 
 
-def _position_bias(encoder: Any) -> nn.Module:
-    """Return the encoder without its layers, which are not needed for the bias."""
+def _position_bias(encoder: Any) -> Any:
+    """Remove the encoder's layers, which are not needed for the bias, and return the encoder."""
     encoder.layer = nn.ModuleList()
-    position_bias: nn.Module = encoder
-    return position_bias
+    return encoder
 
 
 def _attention(path: str, names: str) -> dict[str, str]:

@@ -198,15 +198,8 @@ class Checkpoint(ModelFiles):
 
         Raises ValueError if `max_length` is too small for one token or exceeds the model's limit.
         """
-        if max_length is None:
-            return self.limit
-        check_max_length(max_length, self.template.overhead)
-        if self.positions is not None and max_length > self.positions:
-            raise ValueError(
-                f"max_length must be at most {self.positions}, the maximum length of the model, "
-                f"got {max_length}; use long_text='window' for longer texts"
-            )
-        return max_length
+        check_max_length(max_length, self.template.overhead, self.positions)
+        return self.limit if max_length is None else max_length
 
 
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:

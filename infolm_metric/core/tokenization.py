@@ -58,13 +58,22 @@ class Window:
     positions: np.ndarray  # int64 [indices]
 
 
-def check_max_length(max_length: int | None, overhead: int, texts: int = 1) -> None:
-    """Raise ValueError if `max_length` is too small for the special tokens and a token per text."""
-    if max_length is not None and max_length < overhead + texts:
+def check_max_length(
+    max_length: int | None, special_tokens: int, limit: int | None = None, texts: int = 1
+) -> None:
+    """Raise ValueError if `max_length` exceeds the limit or leaves no room for a token per text."""
+    least = special_tokens + texts
+    if max_length is not None and max_length < least:
         content = "one token" if texts == 1 else "one token of each text"
         raise ValueError(
-            f"max_length must be at least {overhead + texts} ({content} and {overhead} special "
-            f"tokens), got {max_length!r}"
+            f"max_length must be at least {least} ({content} and {special_tokens} special tokens), "
+            f"got {max_length!r}"
+        )
+    if max_length is not None and limit is not None and max_length > limit:
+        remedy = "; use long_text='window' for longer texts" if texts == 1 else ""
+        raise ValueError(
+            f"max_length must be at most {limit}, the model's maximum length, got "
+            f"{max_length!r}{remedy}"
         )
 
 

@@ -240,7 +240,7 @@ def upper_bound(
         The upper bound for distributions over any vocabulary, or infinity.
 
     Raises:
-        ValueError: an unknown name, or a parameter outside its domain.
+        ValueError: a name is unknown, or a parameter is outside its domain.
 
     >>> round(upper_bound("kl_divergence", symmetrize="jensen"), 4)  # log 2
     0.6931

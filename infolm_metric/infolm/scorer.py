@@ -1,4 +1,4 @@
-"""Scorer of InfoLM: distributions of texts, compared by information measures."""
+"""Scorer of InfoLM, which compares distributions of texts by information measures."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class InfoLMScorer(EncodingScorer):
     architecture = ARCHITECTURE
     perfect_score_label = "the same distribution"
     keep_logits = False
-    """Cache the logits so that sweeps and `explain` need no further pass; 122 KB per token."""
+    """Whether to cache logits, 122 KB per token, so that `sweep` and `explain` can reuse them."""
 
     # Encoding and comparison.
 
@@ -80,7 +80,7 @@ class InfoLMScorer(EncodingScorer):
         progress: Progress = no_progress,
         temperatures: Sequence[float] = (),
     ) -> dict[Hashable, Tensor]:
-        """Return log p of each text by key: float64 [vocab], or [temperatures, vocab] if given."""
+        """Return log p by text key: float64 [vocab]; with `temperatures`, [temperatures, vocab]."""
         model = self.models.model(settings)
         options = model.checkpoint.text_limit(settings.max_length), settings.masks_per_pass
         distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
@@ -107,14 +107,14 @@ class InfoLMScorer(EncodingScorer):
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings, settings: InfoLMSettings
     ) -> dict[str, np.ndarray]:
-        """Compute all requested measures, float64 [pairs] each."""
+        """Compute all requested measures; return float64 [pairs] by name."""
         values = self._compare(candidates, references, encodings, [settings])
         return dict(zip(settings.names, values, strict=True))
 
     def compare_all(
         self, candidates: Texts, references: Texts, encodings: Encodings, settings: InfoLMSettings
     ) -> np.ndarray:
-        """Compare all candidates with all references, float64 [candidates, references]."""
+        """Compare all candidates with all references; return float64 [candidates, references]."""
         log_q, log_p = (
             interpolate(texts, encodings, settings.interpolation)
             for texts in (candidates, references)
@@ -132,7 +132,7 @@ class InfoLMScorer(EncodingScorer):
         return 0.0, settings.upper_bound(name)
 
     def count_warnings(self, texts: Texts, settings: InfoLMSettings) -> Counter[str]:
-        """Count texts, tokens, and texts by kind of warning."""
+        """Count texts, tokens, and the texts that cause each warning."""
         counts, masks = super().count_warnings(texts, settings), settings.masks_per_pass
         # A fully masked text is predicted from its length alone; interpolation adds its tokens.
         if masks and not settings.interpolation:
@@ -236,8 +236,8 @@ class InfoLMScorer(EncodingScorer):
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain a score by the predictions at each position and the contributions of tokens.
 
-        With idf="references" the corpus is the reference alone, as in `score` with one pair. To
-        use the weights of another corpus, pass an `IDF`.
+        With idf="references", the reference is the only document, so token weights are uniform. For
+        IDF weights, set idf to a table (`IDF`).
 
         Args:
             candidate: the text to score.
@@ -318,7 +318,7 @@ class InfoLMScorer(EncodingScorer):
         name = ("logits", text.key[0], limit, settings.masks_per_pass)
         logits = self.models.cache.get(name)
         if logits is None:
-            # Windows without masks are not in order; position numbers as weights restore it.
+            # Windows without masks are not in order. Position numbers as weights restore the order.
             numbers = np.arange(len(text.log_weights), dtype=np.float64)
             numbered = WeightedText(text.key, text.text, numbers)
             parts = list(predictions([[numbered]], model, settings))
@@ -387,9 +387,9 @@ def _position_weights(text: WeightedText) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Settings of a sweep, with one measure each, that share the encoding of the texts.
+    """Settings of a sweep, each with one measure, for which texts are encoded only once.
 
-    They differ in measure, parameters, temperature, interpolation and token weights only.
+    They differ only in measure, parameters, temperature, interpolation and token weights.
     """
 
     grid: tuple[InfoLMSettings, ...]
@@ -401,7 +401,7 @@ class SweepPlan:
         lists: Mapping[str, Sequence[Any] | None],
         changed: dict[str, Any],
     ) -> SweepPlan:
-        """Plan all combinations of `lists`, the values of each setting by name.
+        """Plan all combinations of the values in `lists`, by name of the setting.
 
         Raises:
             TypeError, ValueError: a list or a setting is invalid, or no combination is in the

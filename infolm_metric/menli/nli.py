@@ -92,7 +92,7 @@ class NLIModel(ModelWithHead):
         """Return e, n and c of each pair, float64 [pairs, 3]; with two labels, n and c are 0.
 
         `rows` is the number of pairs per forward pass. `progress` is called with the number of
-        pairs that are done.
+        completed pairs.
 
         Raises:
             ValueError: an output of the model is infinite or NaN.
@@ -148,14 +148,13 @@ class NLIModel(ModelWithHead):
 
 
 def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) -> NLIModel:
-    """Load the model of a checkpoint, and check that all of its weights are trained.
+    """Load a checkpoint's model, and check that all of its weights are trained.
 
-    Warns if the model does not predict that a sentence entails itself and that "nobody" contradicts
-    "a man", because the labels of its outputs are then probably wrong.
+    If the model misclassifies one of two simple pairs, warn that its labels may be wrong.
 
     Raises:
         OSError: the weights are missing, damaged, or could run code.
-        ValueError: a part of the model, such as the classifier, is not in the checkpoint.
+        ValueError: the checkpoint lacks a part of the model, such as the classifier.
     """
     model = NLIModel.load(checkpoint, settings, CLASSIFIERS)
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]
