@@ -91,7 +91,7 @@ class Encoder:
         return [rows.to(float64_device(self.device)) for rows in states]
 
     def _full_model_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:
-        """Return the hidden states of the transformers model for texts of equal length."""
+        """Return the transformers model's hidden states for texts of equal length."""
         output = run_model(self.model, ids, output_hidden_states=True)
         states = getattr(output, "hidden_states", None) or ()
         if len(states) != self.checkpoint.states:

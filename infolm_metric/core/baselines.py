@@ -304,5 +304,5 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
 
 
 def stable_hash(texts: Any) -> str:
-    """Return a hash of texts, or of nested lists of texts, that is equal in all processes."""
+    """Return a hash of texts or nested lists of texts, equal in all processes."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

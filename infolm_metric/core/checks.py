@@ -149,7 +149,7 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
 
 
 def check_fraction(name: str, value: float, ends: str) -> None:
-    """Raise ValueError for a number outside [0, 1]; `ends` explains both ends in the message."""
+    """Raise ValueError for a number outside [0, 1]; `ends` describes the bounds in the message."""
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must be between 0 and 1{ends}, got {value!r}")
 

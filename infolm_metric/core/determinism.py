@@ -121,7 +121,7 @@ def row_rule(weight: Tensor) -> RowRule:
 
 @functools.cache
 def limit_threads_of_forks() -> None:
-    """Limit forked processes to one thread, because OpenMP would wait for missing threads."""
+    """Limit forked processes to one thread; OpenMP would wait forever for threads of the parent."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 

@@ -133,7 +133,7 @@ class FastEncoder(nn.Module):
         return self._finish(layer, attention, selected)
 
     def _biases(self, ids: Groups) -> list[Tensor | None]:
-        """Return each group's bias of the attention scores, [1, heads, tokens, tokens] or None."""
+        """Return each group's attention bias, [1, heads, tokens, tokens], or None."""
         if self.position_bias is None:
             return [None] * len(ids)
         return [self.position_bias.compute_position_bias(group[:1]) for group in ids]
@@ -257,7 +257,7 @@ class Layer(nn.Module):
         projections = [modules["query"], key, value]
         if any(type(projection) is not nn.Linear for projection in projections):
             raise TypeError(f"projections must be nn.Linear, got {projections}")
-        # One product for keys and values; created without memory for its initial weights.
+        # Keys and values are computed in one product. On "meta", the layer has no initial weights.
         self.key_value = nn.Linear(key.in_features, 2 * key.out_features, device="meta")
         for name in ("weight", "bias"):
             rows = torch.cat([getattr(key, name).detach(), getattr(value, name).detach()])
@@ -276,7 +276,7 @@ class Family:
         layers: returns the layers in order.
         embedding_projection: returns the projection of the embeddings to the hidden size, or None.
         position_bias: returns None, or a module whose method `compute_position_bias` maps ids
-            [1, tokens] to a bias of the attention scores, [1, heads, tokens, tokens].
+            [1, tokens] to an attention bias, [1, heads, tokens, tokens].
     """
 
     layer_attributes: dict[str, str]

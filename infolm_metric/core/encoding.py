@@ -122,7 +122,7 @@ class EncodingScorer(Scorer):
             ),
         )
 
-    # The steps of a score.
+    # Steps of scoring.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
         """Count document frequencies in the texts that the setting `idf` selects."""

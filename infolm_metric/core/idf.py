@@ -355,7 +355,7 @@ def count_rows(
     max_length: int | None,
     column: str,
 ) -> dict[str, list[Any]]:
-    """Count the documents in a column of a batch of rows; return counts as in `count_tokens`."""
+    """Count the documents in one column of a batch, as `count_tokens` does."""
     if column not in rows:
         raise ValueError(
             f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "
@@ -370,7 +370,7 @@ def count_rows(
 
 
 def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
-    """Count tokenized documents, int64 [tokens] each; return one row by column."""
+    """Count tokenized documents, int64 [tokens] each; return columns with one row of counts."""
     distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
     for tokens in documents:
         distinct_tokens.append(np.unique(tokens))
@@ -438,7 +438,7 @@ def _count(
 
 
 def vocabulary_size(tokenizer: Any, fingerprint: str) -> int:
-    """Return the number of a tokenizer's token ids, cached by fingerprint."""
+    """Return a tokenizer's number of token ids, cached by its fingerprint."""
     if fingerprint not in _sizes:
         # From the largest id, because a vocabulary with repeated lines has more ids than tokens.
         _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())

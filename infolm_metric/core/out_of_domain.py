@@ -41,7 +41,9 @@ ELSEWHERE = frozenset(" ".join(WORDS.values()).split())
 
 
 def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
-    """Return each token's weight as evidence against English, int64 [vocab], or for it if < 0.
+    """Return each token's weight as evidence against English, int64 [vocab].
+
+    Negative weights are evidence for English.
 
     Args:
         vocabulary: token ids of BERT's uncased English WordPiece vocabulary.

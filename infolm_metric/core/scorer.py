@@ -24,7 +24,7 @@ from infolm_metric.core.settings import ordered_fields
 from infolm_metric.core.signature import Signature
 
 READ_AHEAD = 256  # pairs that `stream` reads ahead
-COUNTED = 10_000  # pairs in which `stream` counts documents at a time
+COUNTED = 10_000  # pairs whose documents `stream` counts at a time
 CHUNK = 1024  # pairs scored at a time
 
 Progress = Callable[[float], object]
@@ -98,8 +98,8 @@ class Scorer(ABC):
             **changed: override the scorer's settings for this call.
 
         Returns:
-            A mapping from the metric's name to the mean score, and from "scores",
-            "higher_is_better", "signature" and "warnings" to further results.
+            A mapping with the mean score under the metric's name, the "scores" of all pairs,
+            "higher_is_better", "signature" and "warnings".
 
         Raises:
             TypeError, ValueError: an argument is invalid; no model was loaded.

@@ -231,7 +231,7 @@ TEXT_ENDINGS = (".txt", ".text", ".json", ".xlsx")
 
 
 def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
-    """Yield a row per line of plain text files with equal numbers of lines."""
+    """Yield one row per line of plain text files with equal numbers of lines."""
     paths = [candidates, *references]
     for path in paths:
         if is_table_path(path):

@@ -108,7 +108,7 @@ def equal_length_batches(
 def pack(
     groups: Iterable[Group], cost: Callable[[Group], float], limit: float
 ) -> Iterator[list[Group]]:
-    """Yield lists of consecutive groups with a total cost of at most `limit`, or a single group.
+    """Yield lists of consecutive groups that cost at most `limit`; a costlier group is a list.
 
     >>> list(pack([3, 1, 1, 5], cost=float, limit=4))
     [[3, 1], [1], [5]]

@@ -36,8 +36,8 @@ class TokenContribution(NamedTuple):
     Attributes:
         token: the vocabulary entry.
         share: its contribution to the score, >= 0.
-        in_reference: its probability in the distribution of the reference.
-        in_candidate: its probability in the distribution of the candidate.
+        in_reference: its probability in the reference's distribution.
+        in_candidate: its probability in the candidate's distribution.
         in_texts: True if the candidate or the reference contains the token.
     """
 

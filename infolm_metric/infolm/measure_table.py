@@ -56,9 +56,9 @@ class Measure:
         joint_domain: description of the valid combinations of parameters.
         accepts: function that returns True for a valid combination of parameters.
         symmetric: True if D(p,q) = D(q,p).
-        upper_bound: function of the parameters, the upper bound of D(p,q) and D(q,p) for
-            distributions over any vocabulary, or infinity.
-        jensen_bound: function of the parameters, the upper bound of D(p, (p+q)/2).
+        upper_bound: function that maps the parameters to the upper bound of D(p,q) and D(q,p) for
+            any vocabulary, or to infinity.
+        jensen_bound: function that maps the parameters to the upper bound of D(p, (p+q)/2).
         source: reference to the literature.
     """
 

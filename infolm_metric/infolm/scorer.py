@@ -285,7 +285,7 @@ class InfoLMScorer(EncodingScorer):
         encodings: Encodings,
         grid: Sequence[InfoLMSettings],
     ) -> np.ndarray:
-        """Compute the measures of settings with equal interpolation, float64 [measures, pairs]."""
+        """Compute all measures of settings with one interpolation, float64 [measures, pairs]."""
         specs = [
             MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
             for settings in grid
@@ -401,11 +401,11 @@ class SweepPlan:
         lists: Mapping[str, Sequence[Any] | None],
         changed: dict[str, Any],
     ) -> SweepPlan:
-        """Plan all combinations of the values in `lists`, by name of the setting.
+        """Plan all combinations of the values in `lists`, which maps setting names to lists.
 
         Raises:
-            TypeError, ValueError: a list or a setting is invalid, or no combination is in the
-                domain of a measure.
+            TypeError, ValueError: a list or a setting is invalid, or no combination of alpha and
+                beta is in the domain of a measure.
         """
         axes: dict[str, list[Any]] = {}
         for name, values in lists.items():

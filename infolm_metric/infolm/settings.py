@@ -29,7 +29,8 @@ class InfoLMSettings(ModelSettings):
             l2_distance and l_infinity_distance, or short names such as kl and l1.
         alpha: parameter of the alpha, Renyi and AB divergences.
         beta: parameter of the beta and AB divergences.
-        symmetrize: jeffreys, jensen, none (from reference to candidate) or reverse.
+        symmetrize: jeffreys (mean of both directions), jensen (mean divergence from the average
+            distribution), none (from reference to candidate) or reverse.
         temperature: divisor of the model's logits, > 0.
         idf: token weights: references (IDF of the references), separate (IDF of each side), none
             (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled

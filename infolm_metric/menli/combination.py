@@ -57,7 +57,7 @@ class CombinedMetric:
     def score(
         self, pairs: Pairs, statistics: CorpusStatistics
     ) -> tuple[np.ndarray, Mapping[str, int]]:
-        """Return the scaled scores, float64 [pairs], and the counts of warnings."""
+        """Return the scaled scores, float64 [pairs], and the warning counts."""
         result = self.scorer.score_part(pairs, self.settings, statistics)
         (scores,) = result.scores.values()
         values = scaled(np.asarray(scores), self.range(statistics), result.higher_is_better)
@@ -92,7 +92,7 @@ class CombinedMetric:
         return signature.without(SHARED_FIELDS).prefixed(self.settings.metric)
 
     def _stats(self, statistics: CorpusStatistics) -> BaselineStats | None:
-        """Return the baseline for one reference, or None if the bounds set the scale."""
+        """Return the baseline statistics that set the scale, or None if the bounds set it."""
         (name,) = self.settings.names
         by_count = self.scorer.baseline_stats(self.settings, statistics, self.baseline, [1])
         best = self.scorer.bounds(self.settings, name)[int(self.scorer.higher_is_better)]

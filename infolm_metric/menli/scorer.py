@@ -164,7 +164,7 @@ class MENLIScorer(Scorer):
         return ChunkScores(columns, counts, extra)
 
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
-        """Return the lower and upper bound of a formula, or 0 and 1 for a combination."""
+        """Return the lower and upper bounds of a formula, or 0 and 1 for a combination."""
         ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
         return ends if settings.combination is None else (0.0, 1.0)
 
@@ -302,7 +302,7 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
 def empty_texts(
     pairs: Pairs, tokens: Mapping[str, Sized]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return two masks, [references] each: pairs with exactly one empty text, and with two.
+    """Return two masks, [references] each, for pairs with one empty text and with two.
 
     >>> empty_texts(Pairs(["", "a"], [["a", ""], ["a"]]), {"": [], "a": [1]})
     (array([ True, False, False]), array([False,  True, False]))

@@ -1,7 +1,7 @@
 """Settings and formulas of MENLI.
 
-e, n and c are the probabilities of entailment, neutrality and contradiction, with sum 1. Formulas
-are linear, so that averaging probabilities is the same as averaging scores. Higher is better.
+e, n and c are the probabilities of entailment, neutrality and contradiction, which sum to 1.
+Formulas are linear, so averaging probabilities is the same as averaging scores. Higher is better.
 Source: Chen and Eger, "MENLI: Robust Evaluation Metrics from Natural Language Inference", TACL
 2023, section 4.3.
 """
@@ -36,7 +36,7 @@ KINDS = {
     "contradiction": re.compile("contradict"),
     "not_entailment": re.compile("no[nt][ _-]?entail"),
 }
-"""Patterns for the beginning of label names, in lower case."""
+"""Patterns for the beginnings of label names, in lower case."""
 WEIGHT = 0.2  # of the NLI score in a combination; 0.2 to 0.3 are best for MT in Chen and Eger
 RECALL = "recall"
 """Value of `combine_with` for token recall."""
@@ -70,9 +70,9 @@ class MENLISettings(ModelSettings):
             reference?) or avg (mean of both); None: by task.
         multi_reference: reduction over several references: max or mean; the metric in
             combine_with uses its own setting.
-        combine_with: metric to combine the score with: infolm or baryscore, with uniform token
-            weights (idf=False); recall, the fraction of the reference's tokens that occur in the
-            candidate; or none; None: by task. In Python, also the settings of InfoLM or BaryScore,
+        combine_with: metric to combine with the NLI score: infolm or baryscore (with uniform token
+            weights, idf=False), recall (the fraction of the reference's tokens that occur in the
+            candidate) or none; None: by task. In Python, also the settings of InfoLM or BaryScore,
             which are used unchanged.
         nli_weight: weight of the NLI score in a combination, from 0 to 1; None: by task, else 0.5
             with recall and 0.2 with another metric.
@@ -271,7 +271,7 @@ class MENLISettings(ModelSettings):
         return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
-        """Return settings with all formulas, for each way in which the other metric weights tokens.
+        """Return settings with all formulas; in a combination, one per token weighting scheme.
 
         >>> combinations = MENLISettings(combine_with="infolm").baseline_settings()
         >>> [settings.other.idf for settings in combinations]
