@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -53,8 +52,7 @@ CLASSIFIERS: Heads = {
 }
 
 
-@dataclass(frozen=True)
-class JoinedPair:
+class JoinedPair(NamedTuple):
     """A premise and a hypothesis in a single sequence of tokens."""
 
     ids: tuple[int, ...]
