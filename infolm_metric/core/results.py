@@ -29,8 +29,8 @@ WARNING_MESSAGES = {
     "texts such as 'yes' and 'no'; set interpolation > 0 or score longer texts",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
     f"frequency of 0 and were weighted uniformly; set idf to {_TABLE}",
-    "unknown_tokens": "{fraction:.0%} of the tokens (such as emoji or another script) are unknown "
-    "to the model, which cannot distinguish them; use a model with a suitable vocabulary",
+    "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example emoji or "
+    "another script, and it cannot distinguish them; use a model with a suitable vocabulary",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
     "letters; their scores are not meaningful because the model was trained on English prose; use "
     "a model trained on such texts",
