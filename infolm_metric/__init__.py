@@ -1,8 +1,8 @@
-"""InfoLM, BaryScore and MENLI: metrics for generated text, based on language models."""
+"""InfoLM, BaryScore and MENLI: language-model-based metrics for generated text."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from infolm_metric.menli.scorer import MENLIScorer as MENLIScorer
     from infolm_metric.menli.settings import MENLISettings as MENLISettings
 
-_HOMES = {
+_HOMES = {  # module and attribute of each public name; no attribute for a module
     "__version__": "core:__version__",
     "BaryScore": "baryscore.baryscore:BaryScore",
     "BaryScoreSettings": "baryscore.settings:BaryScoreSettings",
@@ -35,9 +35,9 @@ _HOMES = {
     "MENLIScorer": "menli.scorer:MENLIScorer",
     "MENLISettings": "menli.settings:MENLISettings",
     "combine": "menli.combination:combine",
-    "measures": "infolm.measures",
-    "meta_evaluation": "meta_evaluation",
-    "robustness": "robustness",
+    "measures": "infolm.measures:",
+    "meta_evaluation": "meta_evaluation:",
+    "robustness": "robustness:",
 }
 __all__ = sorted(_HOMES)
 
@@ -50,6 +50,4 @@ def __getattr__(name: str) -> Any:
     # Imported on demand, so that the command line answers --help without loading torch.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, member = _HOMES[name].partition(":")
-    home = import_module(f"{__name__}.{module}")
-    return getattr(home, member) if member else home
+    return resolve_name(f"{__name__}.{_HOMES[name]}")

@@ -1,4 +1,4 @@
-"""Runs the command line: `python -m infolm_metric`."""
+"""Entry point of `python -m infolm_metric`."""
 
 from infolm_metric.commands.main import main
 

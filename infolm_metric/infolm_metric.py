@@ -1,8 +1,8 @@
 """InfoLM for `evaluate`: the metric class and its documentation.
 
 `evaluate.load("./infolm_metric")` imports a copy of this file, so imports are absolute and the
-module has no state. It uses the first metric class among the names of the module, so other metric
-classes are accessed through their modules.
+module has no state. It uses the first metric class in the module's namespace, so the base class is
+not imported by name.
 """
 
 from infolm_metric.core import evaluate_metric
@@ -66,12 +66,15 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 class InfoLM(evaluate_metric.EvaluateMetric):
     """InfoLM for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
-    Args:
-        config_name: None; there are no configurations.
-        **settings: settings of `InfoLMSettings`, the defaults for `compute`, and the arguments that
-            `evaluate.load` passes to every metric.
+    The model is loaded by the first `compute`.
 
-    Raises TypeError or ValueError if a setting is unknown or invalid. No model is loaded yet.
+    Args:
+        config_name: must be None, because there are no configurations.
+        **settings: settings of `InfoLMSettings`, which are the defaults for `compute`, and the
+            arguments that `evaluate.load` passes to every metric.
+
+    Raises:
+        TypeError, ValueError: a setting is unknown or invalid.
 
     >>> InfoLM(temperature=0)
     Traceback (most recent call last):

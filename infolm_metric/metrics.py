@@ -1,4 +1,4 @@
-"""Registry of metrics, which are imported on demand.
+"""Registry of metrics, whose modules are imported on demand.
 
 A new metric needs a folder and an entry here.
 """
@@ -6,7 +6,7 @@ A new metric needs a folder and an entry here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from infolm_metric.core.checks import nearest
@@ -14,10 +14,13 @@ from infolm_metric.core.checks import nearest
 
 @dataclass(frozen=True)
 class Metric:
-    """Locations ("module:Class") of the classes of a metric.
+    """A metric's classes, each as "module:Class".
 
-    `settings` is importable without torch, `scorer` computes scores, and `evaluate` is the class
-    for `evaluate.load`.
+    Attributes:
+        name: name of the metric.
+        settings: class of its settings, whose module does not import torch.
+        scorer: class that computes the scores.
+        evaluate: class for `evaluate.load`.
     """
 
     name: str
@@ -26,12 +29,12 @@ class Metric:
     evaluate: str
 
     def settings_type(self) -> Any:
-        """Import the class of the settings."""
-        return _import(self.settings)
+        """Import the settings class."""
+        return resolve_name(self.settings)
 
     def scorer_type(self) -> Any:
-        """Import the class of the scorer, a `core.scorer.Scorer`."""
-        return _import(self.scorer)
+        """Import the scorer class, a subclass of `core.scorer.Scorer`."""
+        return resolve_name(self.scorer)
 
 
 METRICS: dict[str, Metric] = {
@@ -58,7 +61,7 @@ DEFAULT = "infolm"
 
 
 def find(name: str) -> Metric:
-    """Return a metric by name; raise ValueError with a suggestion for an unknown name.
+    """Return a metric by name; raise ValueError with a suggestion if the name is unknown.
 
     >>> find("infoml")
     Traceback (most recent call last):
@@ -67,8 +70,3 @@ def find(name: str) -> Metric:
     if name not in METRICS:
         raise ValueError(f"unknown metric {name!r}; {nearest(name, list(METRICS))}")
     return METRICS[name]
-
-
-def _import(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(import_module(module), name)

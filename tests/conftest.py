@@ -124,12 +124,10 @@ def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
 def no_model(monkeypatch) -> None:
     """Guard that fails the test if weights are loaded."""
     from infolm_metric.baryscore import scorer
-    from infolm_metric.core import models
-    from infolm_metric.infolm import masked_lm
-    from infolm_metric.menli import nli
+    from infolm_metric.core import encoders, models
 
     def load_weights(*arguments: Any, **options: Any) -> None:
         pytest.fail("a model was loaded")
 
-    for module in (models, masked_lm, scorer, nli):
+    for module in (models, encoders, scorer):
         monkeypatch.setattr(module, "load_weights", load_weights)

@@ -1,8 +1,8 @@
 """BaryScore for `evaluate`: the metric class and its documentation.
 
 `evaluate.load("./infolm_metric/baryscore")` imports a copy of this file, so imports are absolute
-and the module has no state. It uses the first metric class among the names of the module, so other
-metric classes are accessed through their modules.
+and the module has no state. It uses the first metric class in the module's namespace, so the base
+class is not imported by name.
 """
 
 from infolm_metric.baryscore.scorer import BaryScorer
@@ -61,9 +61,9 @@ class BaryScore(evaluate_metric.EvaluateMetric):
     The model is loaded by the first `compute`.
 
     Args:
-        config_name: None; there are no configurations.
-        **settings: fields of `BaryScoreSettings`, used as defaults of `compute`, and the arguments
-            that `evaluate.load` passes to every metric.
+        config_name: must be None, because there are no configurations.
+        **settings: settings of `BaryScoreSettings`, which are the defaults for `compute`, and the
+            arguments that `evaluate.load` passes to every metric.
 
     Raises:
         TypeError, ValueError: a setting is unknown or invalid.

@@ -1,4 +1,4 @@
-"""Scorer of BaryScore: texts as weighted points, compared by optimal transport.
+"""Scorer of BaryScore, which compares texts as weighted points by optimal transport.
 
 Each token is a point, the mean of its normalised states over the chosen layers. These means replace
 the Wasserstein barycenter of the layers: with the same token weights in every layer, they are a
@@ -8,7 +8,7 @@ fixed point of the barycenter iteration (Cuturi and Doucet 2014).
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +32,9 @@ from infolm_metric.core.determinism import (
     float64_device,
 )
 from infolm_metric.core.encoders import FastEncoder, fast_encoder, run_model
-from infolm_metric.core.encoding import EncodingScorer, Texts
+from infolm_metric.core.encoding import Encodings, EncodingScorer, Texts
 from infolm_metric.core.idf import CorpusStatistics, WeightedText
-from infolm_metric.core.inputs import Pairs, check_text
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.results import warn
 from infolm_metric.core.scorer import Progress, no_progress
@@ -42,6 +42,7 @@ from infolm_metric.core.tokenization import (
     Template,
     TokenizedText,
     Window,
+    device_limit,
     packed_batches,
     windows,
 )
@@ -49,7 +50,7 @@ from infolm_metric.core.tokenization import (
 # Maximum number of texts in a chunk of pairs, and memory for their points in bytes.
 CHUNK_TEXTS = 2048
 CHUNK_BYTES = 1 << 28
-TOKEN_BYTES = 4  # approximate length of a token in a text
+TOKEN_BYTES = 4  # approximate number of bytes per token
 # Tokens per forward pass with batch_size="auto", by device type.
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
 
@@ -90,7 +91,7 @@ class Encoder:
         return [rows.to(float64_device(self.device)) for rows in states]
 
     def _full_model_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:
-        """Return the hidden states of the transformers model for texts of equal length."""
+        """Return the transformers model's hidden states for texts of equal length."""
         output = run_model(self.model, ids, output_hidden_states=True)
         states = getattr(output, "hidden_states", None) or ()
         if len(states) != self.checkpoint.states:
@@ -135,7 +136,7 @@ class BaryScorer(EncodingScorer):
     # Encoding and comparison.
 
     def open(self, settings: BaryScoreSettings) -> Checkpoint:
-        """Return the tokenizer and configuration of the encoder.
+        """Open the encoder's checkpoint.
 
         Raises:
             ValueError: the number of layers is unknown, or an empty text would have no tokens.
@@ -155,7 +156,7 @@ class BaryScorer(EncodingScorer):
         return checkpoint
 
     def load(self, checkpoint: Checkpoint, settings: BaryScoreSettings) -> Encoder:
-        """Load the encoder; a missing pooler is accepted, because no state depends on it."""
+        """Load the encoder; its pooler may be missing, because no state depends on it."""
         model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
         device, encoder = model.device, fast_encoder(model)
         if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
@@ -165,7 +166,7 @@ class BaryScorer(EncodingScorer):
     def check(
         self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics
     ) -> None:
-        """Raise an error if the pairs cannot be scored, before weights are loaded."""
+        """Raise an error before loading weights if the pairs cannot be scored."""
         self._indices(settings)
         super().check(pairs, settings, statistics)
 
@@ -174,7 +175,7 @@ class BaryScorer(EncodingScorer):
         hidden = int(self.models.checkpoint(settings).config.hidden_size)
         limit = self.models.checkpoint(settings).text_limit(settings.max_length)
         most_tokens = limit if limit and settings.long_text == "truncate" else float("inf")
-        # Memory of the point of a token, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
+        # Memory of a token's point, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
         token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
         return pairs.chunks(
             CHUNK_TEXTS,
@@ -201,7 +202,7 @@ class BaryScorer(EncodingScorer):
         ]
         rows = None if settings.batch_size == "auto" else int(settings.batch_size)
         lengths = [len(window.ids) for _, window in pieces]
-        most_tokens = TOKENS_PER_BATCH.get(model.device.type, TOKENS_PER_BATCH["cpu"])
+        most_tokens = device_limit(TOKENS_PER_BATCH, model.device.type)
         tokens_encoded = 0
         for groups in packed_batches(lengths, rows, most_tokens):
             tokens = [
@@ -229,10 +230,10 @@ class BaryScorer(EncodingScorer):
         self,
         candidates: Texts,
         references: Texts,
-        encodings: Mapping[Hashable, Tensor],
+        encodings: Encodings,
         settings: BaryScoreSettings,
     ) -> dict[str, np.ndarray]:
-        """Return the transport costs, float64 [pairs]; equal pairs are computed once."""
+        """Return the minimum transport costs, float64 [pairs]; equal pairs are computed once."""
         clouds = {
             text.key: WeightedPoints.of(encodings[text.key[0]].numpy(), text.log_weights)
             for text in {text.key: text for text in (*candidates, *references)}.values()
@@ -254,8 +255,8 @@ class BaryScorer(EncodingScorer):
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain a score by the transport plan between the tokens of two texts.
 
-        With idf="references" the corpus is the reference alone, as in `score` with one pair. To
-        use the weights of another corpus, pass an `IDF`.
+        With idf="references", the reference is the only document, so token weights are uniform. For
+        IDF weights, set idf to a table (`IDF`).
 
         Args:
             candidate: the text to score.
@@ -277,14 +278,8 @@ class BaryScorer(EncodingScorer):
         'a'
         """
         settings = self.settings.replace(**changed)
-        check_text("candidate", candidate)
-        check_text("reference", reference)
-        pairs = Pairs([candidate], [[reference]])
         with self.lock:
-            statistics = self.count(pairs.texts_by_side, settings)
-            result = self.score_part(pairs, settings, statistics)
-            sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
-            texts = [self.tokenize_and_weight([text], table, settings)[0] for text, table in sides]
+            result, texts = self.score_pair(candidate, reference, settings)
             encodings = self.encode(texts, settings)
             tokenizer = self.models.checkpoint(settings).tokenizer
         warn(result.counts, self.warning_messages)
@@ -306,7 +301,7 @@ class BaryScorer(EncodingScorer):
 
 
 def encoded_windows(text: TokenizedText, template: Template, limit: int | None) -> list[Window]:
-    """Return the windows of a text; special tokens alone are a single window."""
+    """Return a text's windows; a text of only special tokens is a single window."""
     if text.maskable.any():
         return windows(text, template, limit)
     indices = np.arange(len(text.ids))

@@ -10,7 +10,7 @@ from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import ModelSettings, resolve_idf
 
-GROUND = "sqeuclidean"  # cost of moving a unit of mass: the squared Euclidean distance
+GROUND = "sqeuclidean"  # ground cost: squared Euclidean distance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class BaryScoreSettings(ModelSettings):
             such as 0,3,6, where 0 is the embeddings.
         idf: token weights: references (IDF of the references), separate (IDF of each side), none
             (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
-            model), or a file written by infolm idf.
+            models), or a file written by infolm idf.
         multi_reference: reduction over several references: min or mean.
 
     >>> BaryScoreSettings(layers=[6, 5]).layers
@@ -44,7 +44,7 @@ class BaryScoreSettings(ModelSettings):
         object.__setattr__(self, "layers", _layers(self.layers))
 
     def indices(self, states: int) -> tuple[int, ...]:
-        """Return the indices of the hidden states to average, of a model with `states` of them.
+        """Return the indices of the states to average, in a model with `states` hidden states.
 
         Raises:
             ValueError: the model has fewer layers than requested.

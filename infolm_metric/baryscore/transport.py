@@ -59,8 +59,7 @@ def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """
     if min(cost.shape) == 1:  # only one plan exists
         return np.outer(a, b)
-    with WARNINGS_LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # reported in `log`
+    with WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):  # they are also in `log`
         plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True)
     if log["warning"] is None:
         return np.asarray(plan)

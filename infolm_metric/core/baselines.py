@@ -1,9 +1,9 @@
-"""Baselines: scores of unrelated texts, for verdicts and rescaled scores.
+"""Baselines: statistics of the scores of unrelated texts, for verdicts and rescaled scores.
 
-On the rescaled scale, identical texts score 1 and unrelated texts 0 on average. A baseline is part
-of the package or a file written by `infolm baseline`. It is specific to everything that can change
-a score: the measure, the model, its settings, the weighting scheme of the tokens, and the number of
-references (with more references, the closest one is closer by chance).
+On the rescaled scale, identical texts score 1, and unrelated texts score 0 on average. A baseline
+is part of the package or a file written by `infolm baseline`. It is valid only for scores with the
+same measure, model, settings, token weighting scheme and number of references (with more
+references, the closest one is closer by chance).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ MULTI_REFERENCE_FIELDS = ("multi_reference",)
 REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
 
 Key = tuple[Signature, str, int]
-"""Signature of a score without NOT_IN_KEY, weighting scheme, number of references."""
+"""Signature without the fields in NOT_IN_KEY, token weighting scheme, number of references."""
 
 
 class Verdict(StrEnum):
-    """Closeness of two texts, compared with unrelated texts."""
+    """Verdict on the closeness of two texts, compared with unrelated texts."""
 
     COPY = "a copy"
     FAR_CLOSER = "far closer than"
@@ -50,7 +50,7 @@ class Verdict(StrEnum):
 
 
 class BaselineNotFoundError(ValueError):
-    """Error for settings without a matching baseline."""
+    """Raised if no baseline matches the settings."""
 
 
 @dataclass(frozen=True)
@@ -114,24 +114,24 @@ class BaselineStats:
         return Verdict.ABOUT_AS_FAR if gain >= min(nine_in_ten) else Verdict.FARTHER
 
     def rescale(self, score: float, best: float) -> float:
-        """Rescale a score so that 1 is the best score and 0 the mean of unrelated texts.
+        """Rescale a score so that 1 is the best score and 0 the mean score of unrelated texts.
 
-        A score worse than the mean is rescaled to a negative value.
+        Scores worse than the mean become negative.
 
         >>> BaselineStats.of([0.5, 1.0]).rescale(0.5, best=0.0).__round__(3)
         0.333
         """
         if not math.isfinite(best) or self.mean == best:
             raise BaselineNotFoundError(
-                "rescale_with_baseline needs a finite best score that differs from the mean of "
-                f"unrelated texts, got best score {best} and mean {self.mean}; score without it"
+                "rescale_with_baseline needs a finite best score that differs from the mean score "
+                f"of unrelated texts, got best score {best} and mean {self.mean}; omit the argument"
             )
         return (self.mean - score) / (self.mean - best)
 
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Statistics of the scores of unrelated texts by `Key`, and their source."""
+    """Statistics of the scores of unrelated texts by `Key`; `source` is "package" or "file"."""
 
     stats: Mapping[Key, BaselineStats] = field(repr=False)
     source: str = "file"
@@ -148,7 +148,7 @@ class Baseline:
         return hash(self.fingerprint)
 
     def __str__(self) -> str:
-        """Return the label in signatures."""
+        """Return the label for signatures."""
         return f"{self.source}-{self.fingerprint}"
 
     def find(self, signature: Signature, weights: str, references: int) -> BaselineStats:
@@ -186,7 +186,7 @@ class Baseline:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], source: str = "file") -> Baseline:
-        """Load a baseline that `save` wrote; raise ValueError for other and damaged files."""
+        """Load a baseline written by `save`; raise ValueError for other or damaged files."""
         try:
             record = json.loads(Path(path).read_bytes())
             baseline = cls(dict(map(_read_record, record["spreads"])), source)
@@ -220,7 +220,7 @@ def _read_record(record: dict[str, Any]) -> tuple[Key, BaselineStats]:
 
 
 def baseline_key(signature: Signature, weights: str, references: int) -> Key:
-    """Return the key of the statistics for a score.
+    """Return the key under which a baseline stores the statistics for a score.
 
     >>> signature = Signature({"metric": "menli", "infolm.idf": False, "multi_reference": "max"})
     >>> baseline_key(signature, "uniform", 1)
@@ -234,7 +234,7 @@ def baseline_key(signature: Signature, weights: str, references: int) -> Key:
 def resolve_baseline(
     metric: str, value: Any, name: str = "rescale_with_baseline"
 ) -> Baseline | None:
-    """Resolve an argument: True is the package's baseline, a path is loaded, False is None.
+    """Return the package's baseline for True, a loaded baseline for a path, and None for False.
 
     Raises TypeError or ValueError for other values.
 
@@ -268,16 +268,15 @@ def package_baseline(metric: str) -> Baseline:
 def most_frequent(
     stats: Mapping[int, Mapping[str, BaselineStats]], counts: Mapping[int, int]
 ) -> Mapping[str, BaselineStats] | None:
-    """Return the statistics for the most frequent number of references, or None."""
+    """Return the statistics for the number of references that most pairs have, or None."""
     return stats.get(max(counts, key=lambda count: counts[count])) if stats else None
 
 
 def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
-    """Yield up to `pairs` pairs of different texts for each number of references.
+    """Yield pairs of different texts: up to `pairs` with 1 reference, then with 2, and so on.
 
-    The numbers are 1, ..., `references`. A hash selects the texts, at most 2 * `pairs`. With fewer
-    texts, each of them is used in several pairs. Raises ValueError unless there are more distinct
-    texts than references.
+    At most 2 * `pairs` texts, selected by a hash, are used. With fewer texts, each is used in
+    several pairs. Raises ValueError unless there are more distinct texts than `references`.
 
     >>> [len(part) for part in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]
@@ -305,5 +304,5 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
 
 
 def stable_hash(texts: Any) -> str:
-    """Return a hash of texts or nested lists of texts."""
+    """Return a hash of texts or nested lists of texts, equal in all processes."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

@@ -25,7 +25,7 @@ NAMES_ELSEWHERE = {
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     """Suggest the most similar known name, or list all of them if none is similar.
 
-    With `every` the message contains both. `choices` may map aliases to known names.
+    With `every`, do both. `choices` may map aliases to known names.
 
     >>> nearest("truncated", ["truncate", "window"])
     "did you mean 'truncate'?"
@@ -58,7 +58,7 @@ def check_names(
     for name in values:
         if name not in choices:
             equivalent = NAMES_ELSEWHERE.get(name)
-            # A call takes inputs in addition to the settings that are checked here.
+            # A call also accepts inputs, which are not among the settings checked here.
             known = equivalent in choices or equivalent in INPUTS
             hint = f"did you mean {equivalent!r}?" if known else nearest(name, list(choices))
             raise TypeError(f"{problem} {name!r}; {hint}")
@@ -76,7 +76,7 @@ def check_known(name: str, value: object, choices: Collection[str], every: bool 
 
 
 def check_at_least(name: str, value: Any, least: float) -> None:
-    """Raise ValueError for a number below `least`; words and None pass.
+    """Raise ValueError for a number below `least`; accept strings and None.
 
     >>> check_at_least("seed", -1, 0)
     Traceback (most recent call last):
@@ -142,14 +142,14 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
-    """Return the value as an int; raise an error if it is smaller than `least`."""
+    """Return a whole number as an int; raise an error if it is smaller than `least`."""
     number: int = check_value(name, value, int)
     check_at_least(name, number, least)
     return number
 
 
 def check_fraction(name: str, value: float, ends: str) -> None:
-    """Raise ValueError for a number outside [0, 1]; `ends` explains both ends in the message."""
+    """Raise ValueError for a number outside [0, 1]; `ends` describes the bounds in the message."""
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must be between 0 and 1{ends}, got {value!r}")
 
@@ -190,7 +190,7 @@ def literal_words(kinds: Iterable[Any]) -> list[Any]:
 
 
 def _is_number(value: Any, number: type) -> bool:
-    """Return True for a real scalar of Python, NumPy or torch, except a bool."""
+    """Return True for a real Python, NumPy or torch scalar, except a bool."""
     kind = type(value).__name__
     # Arrays also have __index__.
     if getattr(value, "ndim", 0) or kind.startswith(("bool", "bytes", "complex")):

@@ -1,4 +1,4 @@
-"""Batch invariance: scores that do not depend on the other texts of a batch."""
+"""Batch-invariant inference: outputs that do not depend on the other texts in a batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # maximum per shape; large shapes such as a vocabulary head get fewer rows
 FEW = 16  # rows; padding to this number is cheap
 BLOCK = 64  # rows
-COLUMNS = 2048  # outputs per product; a product for a whole vocabulary would not fit the caches
+COLUMNS = 2048  # outputs per product; products for a whole vocabulary exceed the caches
 SHIFT = 7  # rows by which a block is moved in the probe
 
 
@@ -33,7 +33,8 @@ class RowRule:
 
     Attributes:
         least: minimum number of rows; smaller products are padded with zeros.
-        block: rows per product, with padding of the last one; None: any number >= `least`.
+        block: number of rows in each product, the last of which is padded; None: any number from
+            `least`.
     """
 
     least: int = 1
@@ -60,9 +61,9 @@ def make_products_reproducible() -> None:
     """Make Intel's MKL compute each row of a product the same way for every number of rows.
 
     By default, MKL divides the sums of a row among threads for some numbers of rows. It reads
-    MKL_CBWR at the first product of the process: the mode stays in effect after the environment is
-    restored, but has no effect if the process has already computed products. A value set by the
-    user is kept.
+    MKL_CBWR when the process computes its first product. The mode therefore stays in effect after
+    the environment is restored, and has no effect in a process that has already computed products.
+    A value set by the user is kept.
     """
     if MKL_MODE in os.environ:
         return
@@ -120,7 +121,7 @@ def row_rule(weight: Tensor) -> RowRule:
 
 @functools.cache
 def limit_threads_of_forks() -> None:
-    """Limit forked processes to one thread; OpenMP would wait forever for missing threads."""
+    """Limit forked processes to one thread; OpenMP would wait forever for threads of the parent."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 

@@ -1,7 +1,6 @@
-"""Evaluation on the ranks of `torch.distributed` (torchrun, accelerate launch, a Trainer).
+"""Scoring on several ranks of `torch.distributed` (torchrun, accelerate launch, a Trainer).
 
-Ranks exchange only errors, document frequencies and scores, which are small. Texts and encodings
-are not exchanged.
+Ranks exchange only errors, document frequencies and scores, not texts or encodings.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Value = TypeVar("Value")
 
 
 class Call(NamedTuple):
-    """Pairs that a rank scores, and the settings."""
+    """Pairs that a rank scores, with the settings and options."""
 
     pairs: Pairs
     settings: Any
@@ -35,7 +34,7 @@ class Call(NamedTuple):
 
 
 class _RankSummary(NamedTuple):
-    """Facts that ranks exchange before scoring."""
+    """Data that ranks exchange before scoring."""
 
     digest: str
     signature: Signature
@@ -80,7 +79,7 @@ def distributed_score(
 
     Raises:
         TypeError, ValueError: an argument is invalid; no model was loaded.
-        RuntimeError: another rank failed, which the message names; or there are several processes,
+        RuntimeError: another rank, named in the message, failed; or there are several processes,
             but `torch.distributed` is not initialized.
 
     >>> from infolm_metric import InfoLMScorer
@@ -123,23 +122,24 @@ def score_on_ranks(
         with scorer.lock:
             statistics = scorer.count(plan.pairs.texts_by_side, plan.settings)
             signature = scorer.signature(plan.settings)
-        kind = "a list" if plan.settings.several else "one"
-        signature = signature.with_fields({"scores asked for": kind, "rescaled": plan.baseline})
+        kind = "a list" if plan.settings.several else "one name"
+        signature = signature.with_fields({"requested scores": kind, "rescaled": plan.baseline})
         counts = Counter(plan.pairs.counts)
         return plan, _RankSummary(digest, signature, statistics, counts)
 
-    (pairs, settings, baseline, verbose), accounts = _run_on_all_ranks(count, group)
-    _check_same_signature(accounts)
-    if not any(account.counts for account in accounts):
+    (pairs, settings, baseline, verbose), summaries = _run_on_all_ranks(count, group)
+    _check_same_signature(summaries)
+    if not any(summary.counts for summary in summaries):
         raise ValueError(
             "predictions and references are empty on every rank; pass at least one pair"
         )
     if ranks == "same":
-        rank, statistics, counts = dist.get_rank(group), accounts[0].statistics, accounts[0].counts
-        pairs = pairs.part(*(len(pairs) * number // len(accounts) for number in (rank, rank + 1)))
+        rank, first = dist.get_rank(group), summaries[0]
+        statistics, counts = first.statistics, first.counts
+        pairs = pairs.part(*(len(pairs) * number // len(summaries) for number in (rank, rank + 1)))
     else:
-        statistics = sum((account.statistics for account in accounts), CorpusStatistics())
-        counts = sum((account.counts for account in accounts), Counter[int]())
+        statistics = sum((summary.statistics for summary in summaries), CorpusStatistics())
+        counts = sum((summary.counts for summary in summaries), Counter[int]())
 
     def score() -> tuple[None, Result | None]:
         with scorer.lock:
@@ -161,7 +161,7 @@ def score_on_ranks(
 def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     """Return the number of ranks.
 
-    Raises RuntimeError if there are other processes, but `torch.distributed` is not initialized.
+    Raises RuntimeError if there are several processes, but `torch.distributed` is not initialized.
 
     >>> number_of_ranks()
     1
@@ -178,19 +178,19 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     return 1
 
 
-def _check_same_signature(accounts: list[_RankSummary]) -> None:
-    """Raise ValueError if the signatures of ranks differ, or the pairs with `ranks="same"`."""
-    first = accounts[0]
-    for rank, account in enumerate(accounts):
-        if difference := first.signature.differences(account.signature):
+def _check_same_signature(summaries: list[_RankSummary]) -> None:
+    """Raise ValueError if ranks have different signatures, or different pairs with ranks="same"."""
+    first = summaries[0]
+    for rank, summary in enumerate(summaries):
+        if difference := first.signature.differences(summary.signature):
             raise ValueError(
                 f"rank {rank} would score differently from rank 0: {difference}; use the "
                 "same settings, model and versions on all ranks"
             )
-        if account.digest != first.digest:
+        if summary.digest != first.digest:
             raise ValueError(
                 f'ranks="same" needs the same pairs on every rank, but the '
-                f"{account.counts.total()} pairs of rank {rank} differ from the "
+                f"{summary.counts.total()} pairs of rank {rank} differ from the "
                 f'{first.counts.total()} pairs of rank 0; use ranks="share" for different pairs'
             )
 
@@ -198,7 +198,7 @@ def _check_same_signature(accounts: list[_RankSummary]) -> None:
 def _run_on_all_ranks(
     step: Callable[[], tuple[Any, Value]], group: dist.ProcessGroup | None
 ) -> tuple[Any, list[Value]]:
-    """Run `step` on every rank; return its local value and the shared values of all ranks.
+    """Run `step` on every rank; return its local value, and the values shared by all ranks.
 
     If the step fails on one rank, all ranks raise an error, so that none of them waits forever.
     """

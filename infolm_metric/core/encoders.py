@@ -1,37 +1,68 @@
-"""Transformer encoders for texts without padding.
+"""Transformer encoders for batches without padding.
 
-`FastEncoder` returns the same hidden states as the transformers model, whose weights it uses. It
-applies linear layers and norms to all texts of a batch together, and attention to texts of equal
-length. Model families without an entry in `FAMILIES` use the transformers model itself.
+`FastEncoder` has the weights of a transformers model and returns the same hidden states. It applies
+linear layers and norms to all texts of a batch together, and attention to texts of equal length.
+Model families without an entry in `FAMILIES` use the transformers model itself.
 
-A batch is a list of groups, int64 [texts, tokens] each; the texts of a group have equal lengths.
+A batch is a list of groups, int64 [texts, tokens] each. All texts of a group have the same length.
 Hidden states ("states") are [rows, hidden], with one row per token, text after text.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from infolm_metric.core.determinism import deterministic_linear, repeat_texts, row_rule
+from infolm_metric.core.models import Checkpoint, load_weights
+from infolm_metric.core.settings import ModelSettings
 
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
 SHORT = 128
 
 Groups = Sequence[Tensor]
+Heads = Mapping[str, Callable[[Any], nn.Module]]
+"""Functions that return the head of a transformers model, by model family."""
+
+
+@dataclass(frozen=True)
+class ModelWithHead:
+    """A loaded model in evaluation mode: a fast encoder with a head, or a transformers model."""
+
+    model: Any  # the head; without a fast encoder, the transformers model
+    encoder: FastEncoder | None
+    checkpoint: Checkpoint
+    device: torch.device
+
+    @classmethod
+    def load(
+        cls, checkpoint: Checkpoint, settings: ModelSettings, heads: Heads, fast: bool = True
+    ) -> Self:
+        """Load a checkpoint's model, and check that all of its weights are trained.
+
+        With `fast=False` it has no fast encoder; its output is the same.
+
+        Raises:
+            OSError: the weights are missing, damaged, or could run code.
+            ValueError: the checkpoint lacks a part of the model, such as its head.
+        """
+        model = load_weights(checkpoint, settings.dtype, settings.device)
+        device, encoder = model.device, fast_encoder(model) if fast else None
+        module = model if encoder is None else heads[model.config.model_type](model)
+        return cls(deterministic_linear(module), encoder, checkpoint, device)
 
 
 def fast_encoder(model: Any) -> FastEncoder | None:
     """Return a fast encoder with the weights of a transformers model, or None if unsupported.
 
-    The model cannot be used afterwards, except for its heads.
+    Only the heads of `model` can be used afterwards.
     """
     family = FAMILIES.get(model.config.model_type)
     if family is None or getattr(model.config, "is_decoder", False):
@@ -67,7 +98,7 @@ class FastEncoder(nn.Module):
         self.layers: Any = nn.ModuleList(layers[module] for module in modules)
         self.embedding_projection = family.embedding_projection(base)
         self.position_bias: Any = family.position_bias(encoder)
-        self.workspace: dict[str, Tensor] = {}
+        self.buffers_by_name: dict[str, Tensor] = {}
         self.eval()
 
     def states(
@@ -82,17 +113,17 @@ class FastEncoder(nn.Module):
         states = torch.cat([rows.flatten(0, 1) for rows in embeddings])
         if self.embedding_projection is not None:
             states = self.embedding_projection(states)
-        biases, kept = self._biases(ids), {0: states}
+        biases, by_layer = self._biases(ids), {0: states}
         for number, layer in enumerate(self.layers[: max(layers)], start=1):
             states = self._finish(layer, self._attend(layer, states, ids, biases), states)
             if number in layers:
-                kept[number] = states
-        return [kept[number] for number in layers]
+                by_layer[number] = states
+        return [by_layer[number] for number in layers]
 
     def states_at(
         self, ids: Groups, positions: Groups, token_types: Groups | None = None
     ) -> Tensor:
-        """Return the states of the last layer at some positions only, [rows, hidden].
+        """Return the last layer's states at some positions of each text, [rows, hidden].
 
         `positions` has one tensor per group, int64 [texts, positions].
         """
@@ -102,7 +133,7 @@ class FastEncoder(nn.Module):
         return self._finish(layer, attention, selected)
 
     def _biases(self, ids: Groups) -> list[Tensor | None]:
-        """Return the bias of the attention scores of each group, [1, heads, tokens, tokens]."""
+        """Return each group's attention bias, [1, heads, tokens, tokens], or None."""
         if self.position_bias is None:
             return [None] * len(ids)
         return [self.position_bias.compute_position_bias(group[:1]) for group in ids]
@@ -118,139 +149,134 @@ class FastEncoder(nn.Module):
     ) -> Tensor:
         """Return the attention before its output projection, [rows, hidden].
 
-        The queries are `selected`, the states at `positions`; by default, they are all states.
+        By default, every token has a query. Otherwise, only the tokens at `positions` have one, and
+        `selected` contains their states.
         """
-        sources = states if selected is None else selected
-        places = ids if positions is None else positions
-        hidden, weight, shift = states.shape[1], layer.qkv_weight, layer.qkv_bias
-        query = self._project("query", sources, weight[:hidden], shift[:hidden])
-        rest = self._project("rest", states, weight[hidden:], shift[hidden:])
-        output = self._scratch("attention", sources, *sources.shape)
-        parts = zip(
-            *(torch.split(rows, _sizes(places)) for rows in (query, output)),
-            torch.split(rest, _sizes(ids)),
-            places,
-            ids,
+        queries = states if selected is None else selected
+        query_groups = ids if positions is None else positions
+        attention = self._buffer("attention", queries, *queries.shape)
+        groups = zip(
+            _by_group(self._project("query", queries, layer.query), query_groups, layer.heads),
+            _by_group(self._project("key_value", states, layer.key_value), ids, 2, layer.heads),
+            _by_group(attention, query_groups, layer.heads),
+            query_groups,
             biases,
             strict=True,
         )
-        for queries, out, rest_rows, at, group, bias in parts:
-            # [texts, heads, tokens, width] each
-            q = queries.view(*at.shape, layer.heads, -1).transpose(1, 2)
-            k, v = rest_rows.view(*group.shape, 2, layer.heads, -1).permute(2, 0, 3, 1, 4)
+        for query, key_value, output, at, bias in groups:
+            q = query.transpose(1, 2)  # [texts, heads, tokens, width], as k and v
+            k, v = key_value.permute(2, 0, 3, 1, 4)
             if positions is not None and bias is not None:
                 bias = bias[0][:, at].transpose(0, 1)
             on_cpu = q.device.type == "cpu" and q.dtype == torch.float32
-            if positions is None and not (on_cpu and group.shape[1] <= SHORT):
+            if positions is None and not (on_cpu and q.shape[2] <= SHORT):
                 mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
             else:
                 mixed = self._mix(q, k, v, bias)
-            out.view(*at.shape, layer.heads, -1).copy_(mixed.transpose(1, 2))
-        return output
+            output.copy_(mixed.transpose(1, 2))
+        return attention
 
     def _mix(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
         """Return the attention of texts of equal length, [texts, heads, queries, width].
 
-        Multiplies matrices in contiguous memory, because with few queries, neither fused attention
-        nor products of views are batch-invariant.
+        The matrices are copied to contiguous memory, because neither fused attention nor products
+        of views are batch-invariant if there are few queries.
         """
         q, k, v = (
-            self._scratch(name, part, *part.shape).copy_(part).flatten(0, 1)
+            self._buffer(name, part, *part.shape).copy_(part).flatten(0, 1)
             for name, part in (("q", query), ("k", key), ("v", value))
         )
-        scores = self._scratch("scores", q, len(q), q.shape[1], k.shape[1])
+        scores = self._buffer("scores", q, len(q), q.shape[1], k.shape[1])
         scale = 1 / math.sqrt(q.shape[2])
         torch.baddbmm(scores, q, k.transpose(1, 2), beta=0, alpha=scale, out=scores)
         if bias is not None:
             scores.view(*query.shape[:3], -1).add_(bias)
         torch.softmax(scores, -1, out=scores)
-        return torch.bmm(scores, v, out=self._scratch("mixed", q, *q.shape)).view(query.shape)
+        return torch.bmm(scores, v, out=self._buffer("mixed", q, *q.shape)).view(query.shape)
 
     def _finish(self, layer: Any, attention: Tensor, states: Tensor) -> Tensor:
         """Apply the output projection and the feed-forward block, with residuals and norms."""
-        projection = layer.attention_output
-        attention = self._project("output", attention, projection.weight, projection.bias)
+        attention = self._project("output", attention, layer.attention_output)
         states = layer.attention_norm(attention.add_(states))
-        intermediate = layer.intermediate
-        inner = self._project("inner", states, intermediate.weight, intermediate.bias)
+        inner = self._project("inner", states, layer.intermediate)
         gelu = getattr(layer.activation, "act", layer.activation) is F.gelu
         inner = torch.ops.aten.gelu_(inner) if gelu else layer.activation(inner)
-        output = self._project("output", inner, layer.output.weight, layer.output.bias)
+        output = self._project("output", inner, layer.output)
         finished: Tensor = layer.output_norm(output.add_(states))
         return finished
 
-    def _project(self, name: str, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """Return states @ weight.T + bias, [rows, in] -> [rows, out], in the buffer `name`."""
-        on_cpu = states.device.type == "cpu"
-        return row_rule(weight).apply(
-            lambda rows: torch.addmm(
-                bias,
-                rows,
-                weight.t(),
-                out=self._scratch(name, rows, len(rows), len(weight)) if on_cpu else None,
-            ),
-            states,
-        )
+    def _project(self, name: str, states: Tensor, linear: nn.Linear) -> Tensor:
+        """Apply a linear layer, [rows, in] -> [rows, out], on a CPU in the buffer `name`."""
 
-    def _scratch(self, name: str, like: Tensor, *shape: int) -> Tensor:
+        def product(rows: Tensor) -> Tensor:
+            on_cpu = rows.device.type == "cpu"
+            out = self._buffer(name, rows, len(rows), linear.out_features) if on_cpu else None
+            return torch.addmm(linear.bias, rows, linear.weight.t(), out=out)
+
+        return row_rule(linear.weight).apply(product, states)
+
+    def _buffer(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """Return an uninitialised tensor in the buffer `name`.
 
         On a CPU, allocating new memory takes longer than the computation.
         """
         size = math.prod(shape)
-        buffer = self.workspace.get(name)
+        buffer = self.buffers_by_name.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != like.dtype:
-            buffer = self.workspace[name] = torch.empty(size, dtype=like.dtype, device=like.device)
+            buffer = torch.empty(size, dtype=like.dtype, device=like.device)
+            self.buffers_by_name[name] = buffer
         return buffer[:size].view(shape)
 
 
-def _sizes(groups: Groups) -> list[int]:
-    return [group.numel() for group in groups]
+def _by_group(rows: Tensor, groups: Groups, *heads: int) -> list[Tensor]:
+    """Split rows by group, [texts, tokens, *heads, width] each."""
+    parts = rows.split([group.numel() for group in groups])
+    return [part.view(*group.shape, *heads, -1) for part, group in zip(parts, groups, strict=True)]
 
 
 def _row_numbers(ids: Groups, positions: Groups) -> Tensor:
-    """Return the row number of each position in the states of a batch, int64 [positions]."""
+    """Return the row number of each position in the states of a batch, int64 [rows]."""
     rows, start = [], 0
-    for group, places in zip(ids, positions, strict=True):
+    for group, at in zip(ids, positions, strict=True):
         texts, tokens = group.shape
         first = start + tokens * torch.arange(texts, device=group.device)
-        rows.append((first[:, None] + places).flatten())
+        rows.append((first[:, None] + at).flatten())
         start += group.numel()
     return torch.cat(rows)
 
 
 class Layer(nn.Module):
-    """A transformer layer with a norm after each block; ALBERT uses a layer at several depths.
+    """A transformer layer with a norm after each block.
 
-    Keyword arguments are the linear layers query, key, value, attention_output, intermediate and
-    output, the norms attention_norm and output_norm, the activation, and the number of heads.
+    Its keyword arguments are the linear layers query, key, value, attention_output, intermediate
+    and output, the norms attention_norm and output_norm, the activation, and the number of heads.
     """
 
-    def __init__(self, **modules: Any) -> None:
+    def __init__(self, key: nn.Linear, value: nn.Linear, **modules: Any) -> None:
         super().__init__()
-        projections = [modules.pop(name) for name in ("query", "key", "value")]
+        projections = [modules["query"], key, value]
         if any(type(projection) is not nn.Linear for projection in projections):
             raise TypeError(f"projections must be nn.Linear, got {projections}")
-        # The three projections are merged: [3 hidden, hidden] and [3 hidden].
-        weight, bias = (
-            torch.cat([getattr(projection, name).detach() for projection in projections])
-            for name in ("weight", "bias")
-        )
-        self.qkv_weight = nn.Parameter(weight, requires_grad=False)
-        self.qkv_bias = nn.Parameter(bias, requires_grad=False)
+        # Keys and values are computed in one product. On "meta", the layer has no initial weights.
+        self.key_value = nn.Linear(key.in_features, 2 * key.out_features, device="meta")
+        for name in ("weight", "bias"):
+            rows = torch.cat([getattr(key, name).detach(), getattr(value, name).detach()])
+            setattr(self.key_value, name, nn.Parameter(rows, requires_grad=False))
         for name, module in modules.items():
             setattr(self, name, module)
 
 
 @dataclass(frozen=True)
 class Family:
-    """Access to the modules of a transformers model, for one model family.
+    """Locations of the modules in a model family's transformers implementation.
 
-    `layer_attributes` maps the arguments of `Layer` to attribute paths in a transformers layer.
-    `layers` returns the layers in order. `embedding_projection` returns the projection of the
-    embeddings to the hidden size, if there is one. `position_bias` returns a module whose method
-    `compute_position_bias` maps ids [1, tokens] to a bias of the attention scores,
-    [1, heads, tokens, tokens].
+    Attributes:
+        layer_attributes: attribute path in a transformers layer for each argument of `Layer`.
+        encoder_attribute: name of the encoder in the base model.
+        layers: returns the layers in order.
+        embedding_projection: returns the projection of the embeddings to the hidden size, or None.
+        position_bias: returns None, or a module whose method `compute_position_bias` maps ids
+            [1, tokens] to an attention bias, [1, heads, tokens, tokens].
     """
 
     layer_attributes: dict[str, str]
@@ -266,11 +292,10 @@ def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
     return [layer for group in order for layer in group.albert_layers]
 
 
-def _position_bias(encoder: Any) -> nn.Module:
-    """Return the encoder without its layers, which are not needed for the bias."""
+def _position_bias(encoder: Any) -> Any:
+    """Remove the encoder's layers, which are not needed for the bias, and return the encoder."""
     encoder.layer = nn.ModuleList()
-    position_bias: nn.Module = encoder
-    return position_bias
+    return encoder
 
 
 def _attention(path: str, names: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Metrics that encode each text once and compare the encodings of candidates and references."""
+"""Base class of scorers that encode each text once and compare encodings."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from torch import Tensor
 
 from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText, batches, count_tokens
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.models import Architecture, Checkpoint, ModelHolder, open_model
 from infolm_metric.core.out_of_domain import count_out_of_domain
-from infolm_metric.core.results import ChunkScores
+from infolm_metric.core.results import ChunkScores, Result
 from infolm_metric.core.scorer import CHUNK, Progress, Scorer, no_progress
 from infolm_metric.core.tokenization import TokenizedText, tokenize
 
-KEPT_TEXTS = 1 << 14  # tokenized texts in the cache
+KEPT_TEXTS = 1 << 14  # maximum number of cached tokenized texts
 SLICE = 1 << 12  # documents that are tokenized at a time
 
 Texts = Sequence[WeightedText]
@@ -29,8 +29,8 @@ Encodings = Mapping[Hashable, Tensor]
 class EncodingScorer(Scorer):
     """Base class of scorers that compare encodings: distributions (InfoLM) or points (BaryScore).
 
-    A metric implements `load`, `encode` and `compare`. Its settings extend `ModelSettings` and
-    have a field `idf`.
+    A metric implements `load`, `encode` and `compare`. Its settings extend `ModelSettings` with a
+    field `idf`.
     """
 
     architecture: ClassVar[Architecture]
@@ -43,43 +43,41 @@ class EncodingScorer(Scorer):
 
     @property
     def tokenizer(self) -> Any:
-        """Tokenizer of the model, for `IDF.from_corpus`."""
+        """The model's tokenizer, for example for `IDF.from_corpus`."""
         with self.lock:
             return self.models.checkpoint(self.settings).tokenizer
 
     # Implemented by a metric.
 
     def open(self, settings: Any) -> Checkpoint:
-        """Return the tokenizer and configuration of the model named in the settings."""
+        """Open the checkpoint named in the settings."""
         return open_model(settings, self.architecture)
 
     @abstractmethod
     def load(self, checkpoint: Checkpoint, settings: Any) -> Any:
-        """Load the model of a checkpoint."""
+        """Load a checkpoint's model."""
 
     @abstractmethod
     def encode(self, texts: Texts, settings: Any, progress: Progress = no_progress) -> Encodings:
-        """Return the encoding of each text by its key; equal texts are encoded once."""
+        """Encode each distinct text once, and return the encodings by text key."""
 
     @abstractmethod
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings, settings: Any
     ) -> dict[str, np.ndarray]:
-        """Score candidates against as many references, float64 [pairs] by score name."""
+        """Score each candidate against its reference; return float64 [pairs] by score name."""
 
     def compare_all(
         self, candidates: Texts, references: Texts, encodings: Encodings, settings: Any
     ) -> np.ndarray:
-        """Score all candidates with all references, float64 [candidates, references]."""
-        rows = []
-        for candidate in candidates:
-            repeats = [candidate] * len(references)
-            (row,) = self.compare(repeats, references, encodings, settings).values()
-            rows.append(row)
-        return np.stack(rows)
+        """Score all candidates against all references, float64 [candidates, references]."""
+        rows = [candidate for candidate in candidates for _ in references]
+        columns = [*references] * len(candidates)
+        (values,) = self.compare(rows, columns, encodings, settings).values()
+        return values.reshape(len(candidates), len(references))
 
     def block_size(self, settings: Any) -> int:
-        """Return the number of texts per side whose encodings `score_matrix` keeps in memory."""
+        """Return the number of candidates or references that `score_matrix` encodes at a time."""
         return CHUNK
 
     # Texts.
@@ -100,17 +98,14 @@ class EncodingScorer(Scorer):
     def tokenize_and_weight(
         self, texts: Sequence[str], table: IDF | None, settings: Any
     ) -> list[WeightedText]:
-        """Tokenize texts and weight their tokens with a table, or uniformly for None."""
+        """Tokenize texts and weight their tokens by IDF, or uniformly if `table` is None."""
         weights = None if table is None else table.weights
-        tokenized = self.tokenize(texts, settings)
-        weighted: dict[str, WeightedText] = {}
-        for text, tokens in zip(texts, tokenized, strict=True):
-            if text not in weighted:
-                weighted[text] = WeightedText.of(tokens, weights)
+        by_text = dict(zip(texts, self.tokenize(texts, settings), strict=True))
+        weighted = {text: WeightedText.of(tokens, weights) for text, tokens in by_text.items()}
         return [weighted[text] for text in texts]
 
     def count_warnings(self, texts: Texts, settings: Any) -> Counter[str]:
-        """Count texts and tokens, and texts by kind of warning."""
+        """Count texts, tokens, and the texts that cause each warning."""
         checkpoint = self.models.checkpoint(settings)
         tokens = np.concatenate([text.text.tokens for text in texts])
         lengths = np.asarray([len(text.log_weights) for text in texts])
@@ -127,10 +122,10 @@ class EncodingScorer(Scorer):
             ),
         )
 
-    # The steps of a score.
+    # Steps of scoring.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
-        """Count the document frequencies of the sides that the setting `idf` needs."""
+        """Count document frequencies in the texts that the setting `idf` selects."""
         tables = {}
         for side in settings.idf_sides:
             documents = texts[side]
@@ -157,7 +152,7 @@ class EncodingScorer(Scorer):
         return CorpusStatistics(tables)
 
     def check(self, pairs: Pairs, settings: Any, statistics: CorpusStatistics) -> None:
-        """Raise an error if the pairs cannot be scored, before weights are loaded."""
+        """Raise an error before loading weights if the pairs cannot be scored."""
         checkpoint = self.models.checkpoint(settings)
         if isinstance(settings.idf, IDF):
             settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
@@ -168,7 +163,7 @@ class EncodingScorer(Scorer):
     def score_chunk(
         self, pairs: Pairs, settings: Any, statistics: CorpusStatistics, progress: Progress
     ) -> ChunkScores:
-        """Encode the texts of some pairs and compare candidates with references."""
+        """Encode the texts of a chunk, and compare its candidates with their references."""
         tables = statistics.idf_tables(settings)
         candidates = self.tokenize_and_weight(pairs.predictions, tables[0], settings)
         references = self.tokenize_and_weight(pairs.flat_references, tables[1], settings)
@@ -181,6 +176,19 @@ class EncodingScorer(Scorer):
         }
         return ChunkScores(scores, self.count_warnings(texts, settings))
 
+    def score_pair(
+        self, candidate: Any, reference: Any, settings: Any
+    ) -> tuple[Result, list[WeightedText]]:
+        """Check and score a pair; return the result and both texts with their token weights."""
+        check_text("candidate", candidate)
+        check_text("reference", reference)
+        pairs = Pairs([candidate], [[reference]])
+        statistics = self.count(pairs.texts_by_side, settings)
+        result = self.score_part(pairs, settings, statistics)
+        sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
+        texts = [self.tokenize_and_weight([text], table, settings)[0] for text, table in sides]
+        return result, texts
+
     def score_matrix(
         self,
         candidates: list[str],
@@ -188,10 +196,10 @@ class EncodingScorer(Scorer):
         settings: Any,
         statistics: CorpusStatistics,
     ) -> tuple[np.ndarray, Counter[str]]:
-        """Score all candidates with all references, and count warnings.
+        """Score all candidates against all references, and count warnings.
 
-        Texts are encoded in blocks. Candidates are encoded once per block of references, unless
-        their encodings are cached.
+        Texts are encoded in blocks to limit memory. Candidates that are not cached are encoded
+        again for each block of references.
         """
         self.check(Pairs(candidates[:1], [references]), settings, statistics)
         values = np.empty((len(candidates), len(references)))
@@ -210,7 +218,7 @@ class EncodingScorer(Scorer):
         return values, self.count_warnings([*rows, *columns], settings)
 
     def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
-        """Return the signature fields of the model."""
+        """Return the model's signature fields."""
         checkpoint = self.models.checkpoint(settings)
         return {
             "model": checkpoint.identity,
@@ -221,7 +229,9 @@ class EncodingScorer(Scorer):
 
 
 def reduce_references(values: np.ndarray, counts: Sequence[int], rule: str) -> np.ndarray:
-    """Reduce the scores of references to their "min" or "mean" per pair, [references] -> [pairs].
+    """Reduce the scores against each pair's references to one score, [references] -> [pairs].
+
+    `rule` is "min" or "mean".
 
     >>> reduce_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
     array([0.25, 1.  ])

@@ -53,8 +53,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     and nothing is written to disk. Several processes exchange scores with `compute(ranks=...)`.
 
     Args:
-        config_name: None; there are no configurations.
-        **settings: settings as keyword arguments, the defaults for `compute`; and the arguments
+        config_name: must be None, because there are no configurations.
+        **settings: settings of the metric, which are the defaults for `compute`, and the arguments
             that `evaluate.load` passes to every metric: keep_in_memory, cache_dir, seed, hash,
             experiment_id, max_concurrent_cache_files, timeout, num_process and process_id (the
             last two only with their default values).
@@ -65,7 +65,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     scorer_type: ClassVar[type[Scorer]]
     description: ClassVar[str] = ""
-    paper: ClassVar[str] = ""  # BibTeX; the software is added to it
+    paper: ClassVar[str] = ""  # BibTeX entry, to which the entry of the software is appended
     examples: ClassVar[str] = ""
     reference_urls: ClassVar[list[str]] = []
 
@@ -104,9 +104,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         return sum(map(len, self._added))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies and pickles, whose scorer loads its own model.
+        """Return the state for copies and pickles, which load their own models.
 
-        `datasets` pickles the objects that a mapped function refers to for its fingerprint.
+        To compute a fingerprint, `datasets` pickles all objects that a mapped function uses.
         Methods that evaluate has bound to this instance are omitted.
         """
         state = {**self.__dict__, "_added": list(self._added)}
@@ -139,7 +139,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             prediction: a string.
             reference: a string, or a list of strings.
             source: source text instead of a reference, for metrics that take sources.
-            **inputs: `predictions` and `references`, the argument names of `evaluate.combine`.
+            **inputs: `predictions` and `references`, as `evaluate.combine` names the arguments.
 
         Raises:
             TypeError, ValueError: an argument is invalid, or does not fit the pairs added before.
@@ -162,7 +162,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             predictions: a list of strings, possibly empty.
             references: one reference per prediction, or a list of references per prediction.
             sources: source texts instead of references, for metrics that take sources.
-            **inputs: rejected with a suggestion.
+            **inputs: unknown arguments, which raise TypeError with a suggestion.
 
         Raises:
             TypeError, ValueError: an argument is invalid, or does not fit the pairs added before.
@@ -186,7 +186,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         verbose: bool = False,
         **settings: Any,
     ) -> dict[str, Any] | None:
-        """Score the added pairs and the given pairs; on success, remove the added pairs.
+        """Score the added pairs and the pairs in this call; on success, remove the added pairs.
 
         Args:
             predictions: a list of strings; None if all pairs were added before.
@@ -252,9 +252,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def _check(
         self, predictions: Any, targets: Any, sources: Any, allow_empty: bool = False
     ) -> Pairs:
-        """Return checked pairs; raise ValueError if they do not fit the pairs added before.
+        """Return checked pairs; raise ValueError if they cannot be mixed with the added pairs.
 
-        Strings and lists cannot be mixed, and neither can references and `sources`.
+        A call scores either references or sources, and either strings or lists of strings.
         """
         options = {"allow_empty": allow_empty, "against_sources": sources is not None}
         pairs = check_pairs(predictions, targets, **options)

@@ -1,6 +1,6 @@
 """Reading of text files line by line, and atomic writing of files.
 
-Only a line feed ends a line. Other line separators of Unicode (U+2028, U+0085, a lone carriage
+Only a line feed ends a line. Other Unicode line separators (U+2028, U+0085, a lone carriage
 return) are part of the line, because splitting at them would shift every later pair. A byte order
 mark at the start is removed, "-" is standard input, and files whose names end in .gz are
 decompressed. Errors in files are ValueErrors that name the file, the line and the remedy.
@@ -26,7 +26,7 @@ from typing import IO, Any
 
 STANDARD_INPUT = "-"
 LONGEST = 1 << 24
-"""Maximum bytes of a line and characters of a cell, as protection against decompression bombs."""
+"""Maximum bytes per line and characters per cell, to protect against decompression bombs."""
 
 
 # Reading.
@@ -35,7 +35,7 @@ LONGEST = 1 << 24
 def check_exists(paths: Sequence[str], again: bool = False) -> None:
     """Raise ValueError if a file does not exist, or is a stream that must be read repeatedly.
 
-    With `again` every file is read more than once.
+    With `again`, every file will be read more than once.
 
     >>> check_exists(["missing.txt"])
     Traceback (most recent call last):
@@ -53,7 +53,7 @@ def check_exists(paths: Sequence[str], again: bool = False) -> None:
 
 
 def label(path: str) -> str:
-    """Return a file's name for messages."""
+    """Return the name of a file for messages."""
     return "standard input" if path == STANDARD_INPUT else path
 
 

@@ -1,4 +1,4 @@
-"""Inverse document frequencies: tables, document counts with `datasets`, token weights."""
+"""Inverse document frequencies: tables, document counts and token weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import write_whole
 from infolm_metric.core.inputs import as_list, check_text
-from infolm_metric.core.tokenization import TokenizedText, tokenize
+from infolm_metric.core.tokenization import TokenizedText, check_max_length, tokenize
 
 FORMAT, VERSION = "infolm idf table", 1
 COUNTS_VERSION = 3  # of the counts that datasets caches in files
@@ -35,7 +35,7 @@ _sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes 
 class IDF:
     """Document frequencies of tokens in a corpus, and their IDF weights.
 
-    Tables are equal if their documents, frequencies and tokenizers are equal.
+    Tables are equal if their numbers of documents, frequencies and tokenizers are equal.
 
     Attributes:
         documents: number of documents, at least 1.
@@ -84,7 +84,7 @@ class IDF:
         return hash(self.fingerprint)
 
     def __str__(self) -> str:
-        """Return the label in signatures."""
+        """Return the label for signatures."""
         return f"table-{self.fingerprint}"
 
     @cached_property
@@ -165,12 +165,12 @@ class IDF:
                 strings, each string is a document.
             tokenizer: a tokenizer of `transformers`; tokens that it flags as special are not
                 counted.
-            max_length: maximum tokens of a document, including special tokens; longer ones are
-                truncated. None: no limit.
+            max_length: maximum number of tokens per document, including special tokens; longer
+                documents are truncated. None: no limit.
             column: column of a data set to read. If there is no column "text", the default is the
                 only column that contains text.
-            processes: number of processes for a `Dataset` or a list; None: the threads of the
-                tokenizer.
+            processes: number of processes that count a `Dataset` or a list; None: one process, in
+                which the tokenizer uses several threads.
 
         Returns:
             The table, with one entry per token id.
@@ -188,12 +188,7 @@ class IDF:
         {'a': 4, 'cat': 3, 'sat': 1}
         """
         fingerprint = tokenizer_fingerprint(tokenizer)
-        overhead = tokenizer.num_special_tokens_to_add()
-        if max_length is not None and max_length <= overhead:
-            raise ValueError(
-                f"max_length must be at least {overhead + 1} (one token and {overhead} special "
-                f"tokens), got {max_length!r}; use None for no limit"
-            )
+        check_max_length(max_length, tokenizer.num_special_tokens_to_add())
         check_at_least("processes", processes, 1)
         rows = _count(corpus, tokenizer, fingerprint, max_length, column, processes or 1)
         return cls.from_counts(rows, tokenizer, fingerprint, str(tokenizer.name_or_path))
@@ -202,13 +197,13 @@ class IDF:
     def from_counts(
         cls, rows: Iterable[Mapping[str, Any]], tokenizer: Any, fingerprint: str, name: str
     ) -> IDF:
-        """Add up counts of documents.
+        """Create a table by adding up the counts of parts of a corpus.
 
         Args:
-            rows: counts of parts of a corpus, see `count_tokens`.
-            tokenizer: the tokenizer of `transformers`.
-            fingerprint: its fingerprint.
-            name: its name for messages.
+            rows: counts of each part, see `count_tokens`.
+            tokenizer: a tokenizer of `transformers`.
+            fingerprint: fingerprint of the tokenizer.
+            name: name of the tokenizer for messages.
 
         Returns:
             The table.
@@ -263,7 +258,7 @@ class IDF:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:
-        """Load a table that `save` wrote.
+        """Load a table written by `save`.
 
         Args:
             path: path of the file.
@@ -304,9 +299,9 @@ class IDF:
 
 @dataclass(frozen=True)
 class CorpusStatistics:
-    """Document frequencies of each side of the pairs that was counted.
+    """Document frequencies of the candidates, the references, or both.
 
-    Scores of a pair depend on other pairs only through these statistics. To score a corpus in
+    The score of a pair depends on other pairs only through these statistics. To score a corpus in
     parts, count each part, add the statistics, and score every part with the sum.
     """
 
@@ -326,7 +321,7 @@ class CorpusStatistics:
 
     @property
     def distinct_documents(self) -> int:
-        """Smallest number of distinct documents of a side, at most 10; 0 if none is counted.
+        """Number of distinct documents on the smaller side, at most 10; 0 if none are counted.
 
         >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
         >>> CorpusStatistics({"references": table}).distinct_documents
@@ -335,7 +330,7 @@ class CorpusStatistics:
         return min((len(table.digests) for table in self.tables.values()), default=0)
 
     def idf_tables(self, settings: Any) -> tuple[IDF | None, IDF | None]:
-        """Return the tables that weight candidates and references, None for uniform weights.
+        """Return the tables for candidates and references; None means uniform weights.
 
         Tables come from the settings or these statistics. Weights are uniform for a corpus with
         fewer than two distinct documents.
@@ -348,7 +343,7 @@ class CorpusStatistics:
         return tables[0], tables[-1]
 
     def weight_scheme(self, settings: Any) -> str:
-        """Return the weighting scheme of the tokens, "idf" or "uniform"."""
+        """Return the token weighting scheme, "idf" or "uniform"."""
         return "uniform" if self.idf_tables(settings)[0] is None else "idf"
 
 
@@ -360,7 +355,7 @@ def count_rows(
     max_length: int | None,
     column: str,
 ) -> dict[str, list[Any]]:
-    """Count rows of text; return documents, token ids, their frequencies and digests."""
+    """Count the documents in one column of a batch, as `count_tokens` does."""
     if column not in rows:
         raise ValueError(
             f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "
@@ -375,7 +370,7 @@ def count_rows(
 
 
 def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
-    """Return one row of counts for tokenized documents, int64 [tokens] each."""
+    """Count tokenized documents, int64 [tokens] each; return columns with one row of counts."""
     distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
     for tokens in documents:
         distinct_tokens.append(np.unique(tokens))
@@ -397,7 +392,7 @@ def _count(
     column: str,
     processes: int,
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield rows of counts; `datasets` counts all but iterators and short lists."""
+    """Yield rows of counts; iterators and short lists are counted without `datasets`."""
     count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
     in_memory = isinstance(corpus, list | tuple)
     if isinstance(corpus, Iterator) or (in_memory and (processes == 1 or len(corpus) <= BATCH)):
@@ -443,7 +438,7 @@ def _count(
 
 
 def vocabulary_size(tokenizer: Any, fingerprint: str) -> int:
-    """Return the number of token ids of a tokenizer with this fingerprint."""
+    """Return a tokenizer's number of token ids, cached by its fingerprint."""
     if fingerprint not in _sizes:
         # From the largest id, because a vocabulary with repeated lines has more ids than tokens.
         _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
@@ -530,10 +525,10 @@ class WeightedText:
 
     @classmethod
     def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:
-        """Weight the tokens of a text with a table [vocab], or uniformly for None.
+        """Weight a text's tokens by a table of IDF weights [vocab], or uniformly if it is None.
 
-        Weights sum to 1 over the maskable positions. They are also uniform if all would be 0. The
-        logarithm of a zero weight is -inf.
+        Weights sum to 1 over the maskable positions. If all IDF weights are 0, the weights are
+        uniform. The logarithm of a zero weight is -inf.
         """
         tokens = text.tokens
         weights = np.ones(len(tokens)) if table is None else table[tokens]
@@ -549,7 +544,7 @@ class WeightedText:
 
 
 def tokenizer_fingerprint(tokenizer: Any) -> str:
-    """Return a hash of everything that determines the ids of a tokenizer, 16 hexadecimal digits.
+    """Return a hash of everything that determines a tokenizer's output, 16 hexadecimal digits.
 
     It changes with the vocabulary, normalization or word splitting, and possibly with new releases
     of the `tokenizers` library, but not with use, saving and loading.

@@ -81,7 +81,7 @@ class Pairs:
     ) -> Iterator[Pairs]:
         """Divide the pairs into parts of at most `most_texts` pairs and distinct texts.
 
-        Each text counts as `size` texts. A pair that exceeds `most_texts` is a separate part.
+        A text counts as `size(text)` texts. A pair that exceeds `most_texts` is a separate part.
 
         >>> pairs = Pairs.of([("a", ["b"]), ("b", ["a"]), ("c", ["d"])])
         >>> [len(part) for part in pairs.chunks(2)]

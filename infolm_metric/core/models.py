@@ -44,7 +44,7 @@ from infolm_metric.core.idf import IDF, tokenizer_fingerprint
 from infolm_metric.core.out_of_domain import token_weights
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
-from infolm_metric.core.tokenization import Template, find_template
+from infolm_metric.core.tokenization import Template, check_max_length, find_template
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
@@ -67,16 +67,16 @@ LOADING = threading.RLock()
 
 @dataclass(frozen=True)
 class Architecture:
-    """Requirements that the model of a metric must meet, and the messages if it does not.
+    """Requirements for a metric's model, and error messages for models that do not meet them.
 
     Attributes:
         auto: transformers class that loads the model.
         fits: returns True if the class can load a model with this configuration.
         unfit: completes "this is a ... model, " in the message for a model that does not fit.
-        remedy: which model to choose instead.
+        remedy: advice on which model to choose instead.
         part: the part that checkpoints of other classes lack, such as the head.
         masks: True if the tokenizer needs a mask token.
-        folder: folder of the model "bundled".
+        folder: folder of the bundled model.
         variable: environment variable that names the default model.
         attention: attention implementation of transformers; None for its default.
     """
@@ -93,8 +93,8 @@ class Architecture:
 
 
 @dataclass(frozen=True)
-class Source:
-    """Location of the files of a model."""
+class ModelFiles:
+    """Location of a model's files."""
 
     name: str
     place: str  # a folder, or a name on the Hub
@@ -133,7 +133,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Checkpoint(Source):
+class Checkpoint(ModelFiles):
     """Tokenizer and configuration of a model, without its weights."""
 
     tokenizer: Any
@@ -194,23 +194,12 @@ class Checkpoint(Source):
         return token_weights(self.tokenizer.get_vocab(), table.weights)
 
     def text_limit(self, max_length: int | None) -> int | None:
-        """Return the maximum length in tokens: `max_length` if given, else the model's limit.
+        """Return the maximum length in tokens: `max_length`, or by default the model's limit.
 
         Raises ValueError if `max_length` is too small for one token or exceeds the model's limit.
         """
-        if max_length is None:
-            return self.limit
-        if max_length <= self.template.overhead:
-            raise ValueError(
-                f"max_length must be at least {self.template.overhead + 1} (one token and "
-                f"{self.template.overhead} special tokens), got {max_length}"
-            )
-        if self.positions is not None and max_length > self.positions:
-            raise ValueError(
-                f"max_length must be at most {self.positions}, the maximum length of the model, "
-                f"got {max_length}; use long_text='window' for longer texts"
-            )
-        return max_length
+        check_max_length(max_length, self.template.overhead, self.positions)
+        return self.limit if max_length is None else max_length
 
 
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
@@ -232,16 +221,16 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
                 f"the bundled model (model_name_or_path={BUNDLED!r})"
             )
         offline = _hub_error(place, revision)
-    source = Source(name, place, revision, architecture, offline)
-    config = source.fetch(AutoConfig.from_pretrained)
+    files = ModelFiles(name, place, revision, architecture, offline)
+    config = files.fetch(AutoConfig.from_pretrained)
     config._attn_implementation = None  # could name code on the Hub that would be executed
-    tokenizer = source.fetch(AutoTokenizer.from_pretrained)
+    tokenizer = files.fetch(AutoTokenizer.from_pretrained)
     if not architecture.fits(config):
         raise ValueError(
             f"{name!r} is a {config.model_type} model, {architecture.unfit}; {architecture.remedy}"
         )
     with LOADING, torch.device("meta"):  # allocates no memory for weights
-        skeleton = source.fetch(lambda place, **options: architecture.auto.from_config(config))
+        skeleton = files.fetch(lambda place, **options: architecture.auto.from_config(config))
     positions = _positions(skeleton, config)
     model_max_length = tokenizer.model_max_length or positions
     if model_max_length is not None and not (
@@ -269,7 +258,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
             f"tokens; {architecture.remedy}"
         )
     return Checkpoint(
-        **vars(source),
+        **vars(files),
         tokenizer=tokenizer,
         fingerprint=tokenizer_fingerprint(tokenizer),
         template=template,
@@ -289,10 +278,10 @@ def open_model(settings: ModelSettings, architecture: Architecture) -> Checkpoin
 def load_weights(
     checkpoint: Checkpoint, dtype: str, device: str | None, optional: str | None = None
 ) -> Any:
-    """Load the model of a checkpoint in evaluation mode.
+    """Load a checkpoint's model in evaluation mode.
 
-    The default device is a GPU if it has enough free memory. Weights whose name contains
-    `optional` may be missing.
+    The default device is a GPU if it has enough free memory. Weights may be missing if their names
+    contain `optional`.
 
     Raises:
         OSError: the weights do not exist, are damaged, or could run code.
@@ -413,11 +402,11 @@ class TensorCache:
 
 
 class ModelHolder:
-    """A checkpoint, its model, which is loaded on first use, and the cache of its encodings.
+    """Holder of a checkpoint, its model, which is loaded on first use, and a cache of encodings.
 
     Args:
-        open: opens the checkpoint named in the settings.
-        load: loads the model of a checkpoint, as specified by the settings.
+        open: function that opens the checkpoint named in the settings.
+        load: function that loads a checkpoint's model, as specified by the settings.
     """
 
     def __init__(

@@ -41,14 +41,13 @@ ELSEWHERE = frozenset(" ".join(WORDS.values()).split())
 
 
 def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
-    """Return the evidence of each token against English, int64 [vocab]; < 0 if it is for English.
+    """Return each token's weight as evidence against English, int64 [vocab].
+
+    Negative weights are evidence for English.
 
     Args:
         vocabulary: token ids of BERT's uncased English WordPiece vocabulary.
         idf: inverse document frequencies of the ids in English paragraphs, [vocab].
-
-    Returns:
-        The weight of each id.
     """
     weights = np.zeros(len(idf), dtype=np.int64)
     for entry, token in vocabulary.items():

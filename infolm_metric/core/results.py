@@ -19,18 +19,18 @@ CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
 """Packages whose frames are skipped, so that a warning points to the user's line."""
 _TABLE = "a table of a larger corpus (IDF.from_corpus, infolm idf)"
 WARNING_MESSAGES = {
-    "too_long": "{count} of {texts} texts exceed the maximum length of the model and were "
+    "too_long": "{count} of {texts} texts exceed the model's maximum length and were "
     "truncated; set long_text='window' to score them in full",
-    "too_long_pairs": "{count} pairs of texts exceed the maximum length of the model and were "
-    "truncated, the longer text of each pair first; shorten them",
+    "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
+    "truncated, the longer text first; shorten them",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens) and were scored "
     "by the model's prediction for a single mask; check the input",
     "one_token": "{count} of {texts} texts were fully masked, so the model cannot distinguish "
     "texts such as 'yes' and 'no'; set interpolation > 0 or score longer texts",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
     f"frequency of 0 and were weighted uniformly; set idf to {_TABLE}",
-    "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example another "
-    "script or emoji; the model cannot distinguish them; use a model with a suitable vocabulary",
+    "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example emoji or "
+    "another script, and it cannot distinguish them; use a model with a suitable vocabulary",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
     "letters; their scores are not meaningful because the model was trained on English prose; use "
     "a model trained on such texts",
@@ -39,9 +39,9 @@ WARNING_MESSAGES = {
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
     f"documents; set idf to {_TABLE}, or to False for uniform weights",
 }
-"""Warnings by kind."""
+"""Messages by kind of warning."""
 KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
-"""Keys of the warning counts in a result. The totals are counted as "texts" and "tokens"."""
+"""Warnings that a result counts; it also counts all "texts" and "tokens"."""
 
 
 def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
@@ -57,8 +57,8 @@ def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def is_reliable(counts: Mapping[str, int]) -> bool:
-    """Return True if few enough texts are short, unknown or out of domain for a verdict."""
-    counts = Counter(counts)  # 0 for other kinds
+    """Return True unless more than 10% of the texts or tokens are unsuitable for a verdict."""
+    counts = Counter(counts)  # missing counts are 0
     return (
         counts["one_token"] + counts["empty"] <= TOO_MANY * counts["texts"]
         and counts["out_of_domain"] <= TOO_MANY * counts["texts"]
@@ -67,10 +67,7 @@ def is_reliable(counts: Mapping[str, int]) -> bool:
 
 
 def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
-    """Warn once per kind, at the user's line.
-
-    `messages` replaces the common messages, by kind of warning.
-    """
+    """Issue one warning per kind, at the user's line; `messages` overrides WARNING_MESSAGES."""
     messages = {**WARNING_MESSAGES, **messages}
     for kind, count in nonzero_counts(counts).items():
         texts, total = counts["texts"], counts["tokens" if kind == "unknown_tokens" else "texts"]
@@ -83,7 +80,7 @@ def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
 
 
 def user_stacklevel() -> int:
-    """Return the `stacklevel` that attributes a warning of the caller to the user's line."""
+    """Return the `stacklevel` with which the caller's warning points to the user's line."""
     frame, level = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
         frame, level = frame.f_back, level + 1
@@ -96,7 +93,7 @@ Extra = Mapping[str, Mapping[str, Mapping[str, list[float]]]]
 
 @dataclass(frozen=True)
 class ChunkScores:
-    """Scores of the pairs of a chunk.
+    """Scores of a chunk of pairs.
 
     Attributes:
         scores: scores by name, [pairs] each.
@@ -134,12 +131,12 @@ class Result(Mapping[str, Any]):
         signature: everything that can change the scores, including versions.
         higher_is_better: direction of the scores.
         counts: numbers of texts and tokens, and number of texts per warning.
-        several: True if a list of score names was requested, even a list of one.
-        rescaled: the scores on a scale on which 1 is the best possible score and 0 the mean score
-            of unrelated texts; empty without a baseline.
+        several: True if a list of score names was requested, even with a single name.
+        rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
+            unrelated texts; empty without a baseline.
         baseline: statistics of the scores of unrelated texts, by score name; None if no baseline
-            matches. If pairs have different numbers of references, for the most frequent number.
-        extra: additional values per pair, by key in the dictionary and score name.
+            matches. They are for the number of references that most pairs have.
+        extra: additional values per pair, such as the probabilities of MENLI.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
     >>> result = Result("infolm", scores, Signature({"idf": False}), higher_is_better=False)
@@ -178,7 +175,7 @@ class Result(Mapping[str, Any]):
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:
-        """Return all values per pair by column: scores, rescaled scores, additional values.
+        """Return scores, rescaled scores and additional values as columns, [pairs] each.
 
         >>> scores, rescaled = {"l1_distance": [0.5]}, {"l1_distance": [0.75]}
         >>> Result("infolm", scores, Signature({}), False, rescaled=rescaled).columns()
@@ -253,7 +250,7 @@ class Result(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Summary:
-    """Means of a corpus, without the scores of its pairs.
+    """Mean scores of a corpus, without the scores of its pairs.
 
     Attributes:
         pairs: number of pairs.
@@ -262,7 +259,7 @@ class Summary:
         counts: numbers of texts and tokens, and number of texts per warning.
         baseline: statistics of the scores of unrelated texts, by score name; None if no baseline
             matches.
-        resumed: number of pairs that an earlier run of the job scored.
+        resumed: number of pairs that were scored before the job was resumed.
     """
 
     pairs: int
@@ -294,7 +291,7 @@ def join_results(parts: Sequence[Result]) -> Result:
 
 
 def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """Add the counts of parts of a corpus, except few_documents, which is counted per corpus.
+    """Add up the counts of parts of a corpus; few_documents is the largest count of a part.
 
     >>> add_counts([Counter(texts=3, empty=1), Counter(texts=5, few_documents=2)])
     Counter({'texts': 8, 'few_documents': 2, 'empty': 1})
@@ -308,7 +305,7 @@ def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the mean, clipped to the range of the values because of rounding."""
+    """Return the mean, which rounding never moves outside the range of the values."""
     average = sum(value / len(values) for value in values)
     return min(max(average, min(values)), max(values))
 

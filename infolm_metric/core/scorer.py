@@ -1,4 +1,4 @@
-"""Scorers: the abstract base class of all metrics."""
+"""Abstract base class of the scorers of all metrics."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.settings import ordered_fields
 from infolm_metric.core.signature import Signature
 
-READ_AHEAD = 256  # pairs of a stream that are read ahead
-COUNTED = 10_000  # pairs of a stream whose documents are counted at a time
+READ_AHEAD = 256  # pairs that `stream` reads ahead
+COUNTED = 10_000  # pairs whose documents `stream` counts at a time
 CHUNK = 1024  # pairs scored at a time
 
 Progress = Callable[[float], object]
@@ -36,7 +36,7 @@ class Scorer(ABC):
 
     A metric is a subclass that implements `score_chunk` and, if applicable, `bounds` and
     `model_fields`. A metric that encodes each text once and compares encodings extends
-    `core.encoding.EncodingScorer` instead. The model is loaded on first use and kept.
+    `core.encoding.EncodingScorer` instead. The model is loaded on first use and kept in memory.
 
     Args:
         settings: settings of the metric; None for the defaults.
@@ -49,22 +49,21 @@ class Scorer(ABC):
     settings_type: ClassVar[type[Any]]
     higher_is_better: ClassVar[bool] = False
     perfect_score_label: ClassVar[str] = ""
-    """Short description of the best score."""
+    """Description of texts with a perfect score, for display."""
     warning_messages: ClassVar[Mapping[str, str]] = {}
-    """Messages by kind of warning that replace the common ones."""
+    """Messages that replace entries of `results.WARNING_MESSAGES`."""
 
     def __init__(self, settings: Any = None, **changed: Any) -> None:
         if settings is None:
-            self.settings = self.settings_type.of(**changed)
-        elif isinstance(settings, self.settings_type):
-            self.settings = settings.replace(**changed)
-        else:
+            settings = self.settings_type()
+        elif not isinstance(settings, self.settings_type):
             raise TypeError(f"settings must be {self.settings_type.__name__}, got {settings!r:.80}")
+        self.settings = settings.replace(**changed)
         self.lock = threading.RLock()  # one call at a time, because calls share the model and cache
         self.unload()
 
     def __repr__(self) -> str:
-        """Return the settings that differ from the defaults."""
+        """Return the class name and all settings that differ from the defaults."""
         defaults = type(self.settings)()
         names = (field.name for field in ordered_fields(type(defaults)))
         values = ((name, getattr(self.settings, name)) for name in names)
@@ -92,14 +91,14 @@ class Scorer(ABC):
             references: one reference per candidate, or a list of references per candidate.
             sources: source texts to score against instead of references, for metrics that take
                 sources (MENLI).
-            rescale_with_baseline: True to add scores rescaled with the package's baseline, so that
-                1 is the best possible score and 0 the mean score of unrelated texts; or a file
-                written by `infolm baseline`.
+            rescale_with_baseline: True to also rescale scores with the package's baseline, so that
+                1 is the best possible score and 0 the mean score of unrelated texts; or the path of
+                a baseline written by `infolm baseline`.
             verbose: show a progress bar.
             **changed: override the scorer's settings for this call.
 
         Returns:
-            A mapping: the mean under the metric's name, "scores" of the pairs,
+            A mapping with the mean score under the metric's name, the "scores" of all pairs,
             "higher_is_better", "signature" and "warnings".
 
         Raises:
@@ -118,18 +117,19 @@ class Scorer(ABC):
     def stream(self, pairs: Iterable[Any], **changed: Any) -> Iterator[dict[str, float]]:
         """Score a stream of any number of pairs, in order.
 
-        A few hundred pairs are read ahead. With idf "references" or "separate" the pairs are read
-        twice, so they cannot be an iterator; `idf=False` or a table needs only one pass.
+        A few hundred pairs are read ahead. With idf="references" or idf="separate", the pairs are
+        read twice, so they cannot be an iterator. With idf=False or a table, they are read once.
 
         Args:
             pairs: an iterable of (candidate, reference) or (candidate, list of references).
             **changed: override the scorer's settings for this call.
 
         Returns:
-            An iterator over the pairs that yields their scores by name.
+            An iterator that yields the scores of each pair by name.
 
         Raises:
-            TypeError, ValueError: an argument is invalid, or, during iteration, a pair.
+            TypeError, ValueError: an argument is invalid. Invalid pairs raise errors during
+                iteration.
         """
         settings = self.settings.replace(**changed)
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
@@ -167,13 +167,13 @@ class Scorer(ABC):
     ) -> Signature:
         """Return the signature of scores, which contains everything that can change them.
 
-        Scores with equal signatures are equal for the same inputs, within float32 tolerance. The
-        weights of the model are not loaded.
+        For the same inputs, scores with equal signatures agree within float32 tolerance. Model
+        weights are not loaded.
 
         Args:
-            settings: replace the scorer's settings.
+            settings: settings to use instead of the scorer's settings.
             statistics: corpus statistics; if passed, the signature contains the weighting scheme.
-            against_sources: True if scores are computed against sources.
+            against_sources: True if candidates are scored against sources.
             **changed: override the settings.
 
         Returns:
@@ -196,10 +196,10 @@ class Scorer(ABC):
         return Signature(fields | {"infolm": __version__} | versions)
 
     def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
-        """Score every candidate with every reference; encode each text once.
+        """Score every candidate against every reference; encode each text once.
 
-        If idf is False or a table, the values equal the scores of single pairs within 1e-9. With
-        idf "references" the references are the corpus.
+        If idf is False or a table, each value equals the score of the single pair within 1e-9. With
+        idf="references", documents are counted in `references`.
 
         Args:
             candidates: a list of strings.
@@ -235,8 +235,8 @@ class Scorer(ABC):
     def select(self, candidates: Any, **changed: Any) -> str:
         """Select the candidate with the best mean score against the others (minimum Bayes risk).
 
-        If several are equally good, the first one is selected. Token weights are uniform unless idf
-        is a table.
+        Of several equally good candidates, the first is selected. Token weights are uniform unless
+        idf is a table.
 
         Args:
             candidates: a list of strings, such as samples for one input.
@@ -259,16 +259,13 @@ class Scorer(ABC):
     def unload(self) -> None:  # noqa: B027
         """Free the model and the cache; the next call loads the model again."""
 
-    # Methods for commands, jobs, ranks and the demo; arguments are already checked.
+    # Methods for commands, jobs, distributed scoring and the demo; arguments are already checked.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
-        """Collect corpus statistics (document frequencies) from the texts of each side.
+        """Collect the statistics of a corpus (document frequencies), or of a part of it.
 
-        Statistics of parts of a corpus can be added.
-
-        Args:
-            texts: all "candidates" and all "references" of a part of the corpus.
-            settings: settings of the metric.
+        The statistics of several parts can be added. `texts` contains the texts of both sides, with
+        the keys "candidates" and "references".
         """
         return CorpusStatistics()
 
@@ -282,7 +279,7 @@ class Scorer(ABC):
     ) -> Result:
         """Score a corpus or a part of it, with the statistics of the whole corpus.
 
-        Scores are also rescaled if a baseline is given; it must match the settings.
+        With a baseline, which must match the settings, scores are also rescaled.
         """
         counts = Counter(pairs.counts)
         stats = self.baseline_stats(settings, statistics, baseline, counts) if baseline else {}
@@ -326,10 +323,10 @@ class Scorer(ABC):
     def check(  # noqa: B027
         self, pairs: Pairs, settings: Any, statistics: CorpusStatistics
     ) -> None:
-        """Raise an error if the pairs cannot be scored, before weights are loaded."""
+        """Raise an error before loading weights if the pairs cannot be scored."""
 
     def chunks(self, pairs: Pairs, settings: Any) -> Iterator[Pairs]:
-        """Divide pairs into chunks, which are scored one by one."""
+        """Divide pairs into chunks that fit in memory."""
         return (pairs.part(start, start + CHUNK) for start in range(0, len(pairs), CHUNK))
 
     def baseline_stats(
@@ -339,12 +336,13 @@ class Scorer(ABC):
         baseline: Baseline | None,
         counts: Iterable[int],
     ) -> dict[int, dict[str, BaselineStats]]:
-        """Look up the statistics of unrelated texts, by number of references and score name.
+        """Look up baseline statistics by number of references and score name.
 
-        Without a baseline, use the package's; if it does not match, return an empty dictionary.
+        If `baseline` is None, use the package's baseline, and return an empty dictionary if it does
+        not match the settings.
 
         Raises:
-            BaselineNotFoundError: the given baseline does not match the settings.
+            BaselineNotFoundError: `baseline` does not match the settings.
         """
         table = baseline or baselines.package_baseline(settings.metric)
         weights = statistics.weight_scheme(settings)
@@ -363,7 +361,7 @@ class Scorer(ABC):
             return {}
 
     def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
-        """Compute a baseline from pairs of unrelated texts of a corpus.
+        """Compute a baseline from pairs of unrelated texts in a corpus.
 
         It covers every score name, every weighting scheme and up to `references` references.
         """
@@ -388,7 +386,7 @@ class Scorer(ABC):
     def score_chunk(
         self, pairs: Pairs, settings: Any, statistics: CorpusStatistics, progress: Progress
     ) -> ChunkScores:
-        """Score some pairs."""
+        """Score a chunk of pairs."""
 
     def score_matrix(
         self,
@@ -397,7 +395,7 @@ class Scorer(ABC):
         settings: Any,
         statistics: CorpusStatistics,
     ) -> tuple[np.ndarray, Counter[str]]:
-        """Score all candidates with all references, and count warnings."""
+        """Score all candidates against all references, and count warnings."""
         pairs = Pairs.of((candidate, [text]) for candidate in candidates for text in references)
         self.check(pairs, settings, statistics)
         size = len(references)
@@ -408,22 +406,22 @@ class Scorer(ABC):
         return values, add_counts(part.counts for part in parts)
 
     def bounds(self, settings: Any, name: str) -> tuple[float, float]:
-        """Return the lower and upper bound of a score."""
+        """Return the lower and upper bounds of a score."""
         return -math.inf, math.inf
 
     def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
-        """Return the signature fields of the model."""
+        """Return the model's signature fields."""
         return {}
 
 
 def score_corpus(
     scorer: Scorer, pairs: Pairs, settings: Any, baseline: Baseline | None, verbose: bool
 ) -> Result:
-    """Score the pairs of a whole corpus."""
+    """Collect the statistics of a whole corpus, and score its pairs."""
     with scorer.lock:
         statistics = scorer.count(pairs.texts_by_side, settings)
         return scorer.score_part(pairs, settings, statistics, baseline, verbose)
 
 
 def no_progress(fraction: float) -> None:
-    """Show no progress."""
+    """Ignore the completed fraction."""

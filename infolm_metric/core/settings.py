@@ -1,4 +1,4 @@
-"""Settings: one frozen dataclass per metric, whose fields define checks, options and signatures.
+"""Settings of the metrics, whose fields define checks, command-line options and signatures.
 
 This module does not import torch, so that help and error messages appear without delay.
 """
@@ -45,11 +45,11 @@ AnySettings = TypeVar("AnySettings", bound="Settings")
 class Settings:
     """Settings of a metric, checked on creation.
 
-    A metric defines its settings in a subclass with ordinary dataclass fields, described under
-    "Args:" in the docstring. Annotations define the allowed types and words; `__post_init__` checks
-    further conditions. The metadata of a field may contain `flags` of the command line (default:
-    the name with dashes; an empty tuple for no option) and `signature`, the name of the field in
-    signatures ("" if the scorer adds it).
+    A metric defines its settings as dataclass fields of a subclass, and describes them under
+    "Args:" in its docstring. Annotations define the allowed types and words, and `__post_init__`
+    checks further conditions. A field's metadata may contain `flags`, its command-line flags (by
+    default, its name with dashes; an empty tuple if it is not an option), and `signature`, its name
+    in signatures ("" if the scorer adds it).
 
     Raises:
         TypeError, ValueError: a value is invalid; the message names the setting.
@@ -58,13 +58,13 @@ class Settings:
     metric: ClassVar[str] = ""
     """Name of the metric in results and signatures."""
     names_field: ClassVar[str] = ""
-    """Field that selects one score or several."""
+    """Name of the field that selects one or several scores."""
     not_in_signature: ClassVar[frozenset[str]] = frozenset()
     """Fields that cannot change a score."""
     takes_sources: ClassVar[bool] = False
     """True if the metric can score against sources instead of references."""
     idf = typing.cast(Any, False)
-    """Token weights; a field of metrics that weight tokens."""
+    """Token weights; metrics that weight tokens replace it with a field."""
 
     def __post_init__(self) -> None:
         for name, annotation in field_types(type(self)).items():
@@ -88,33 +88,33 @@ class Settings:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Full names of the scores of a pair."""
+        """Full names of the requested scores."""
         value = getattr(self, self.names_field) if self.names_field else self.metric
         return (value,) if isinstance(value, str) else tuple(value)
 
     @property
     def several(self) -> bool:
-        """True if a list of score names was requested, even a list of one."""
+        """True if a list of score names was requested, even with a single name."""
         return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
 
     @property
     def needs_sources(self) -> bool:
-        """True if sources must replace the references."""
+        """True if candidates must be scored against sources."""
         return False
 
     @property
     def extra_columns(self) -> tuple[str, ...]:
-        """Names of the columns of a result in addition to scores."""
+        """Names of the columns that a result has in addition to scores."""
         return ()
 
     @property
     def idf_sides(self) -> tuple[str, ...]:
-        """Sides of the pairs whose document frequencies the setting `idf` needs."""
+        """Sides of the pairs in which documents are counted for IDF weights."""
         sides = {"references": ("references",), "separate": ("candidates", "references")}
         return sides[self.idf] if isinstance(self.idf, str) else ()
 
     def with_uniform_weights(self: AnySettings) -> AnySettings:
-        """Return these settings with uniform weights instead of weights counted on the pairs."""
+        """Return these settings with uniform weights instead of IDF weights of the scored texts."""
         return self.replace(idf=False) if self.idf_sides else self
 
     def without_reuse(self: AnySettings) -> AnySettings:
@@ -140,7 +140,7 @@ class Settings:
         return sources
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the settings that can change a score; the scorer adds the fields of the model."""
+        """Return the settings that can change a score; the scorer adds the model's fields."""
         fields: dict[str, object] = {}
         for field in ordered_fields(type(self)):
             name, value = field.metadata.get("signature", field.name), getattr(self, field.name)
@@ -153,7 +153,7 @@ class Settings:
         return name
 
     def baseline_settings(self: AnySettings) -> list[AnySettings]:
-        """Return the settings that a baseline file covers, one per weighting scheme."""
+        """Return the settings that a baseline covers, one for each scheme of token weights."""
         if "idf" not in field_types(type(self)):
             return [self]
         return [self.replace(idf=form) for form in (False, self.idf or "references")]
@@ -167,13 +167,14 @@ class ModelSettings(Settings):
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
             default: ${model_variable} if set, else {default_model}.
         model_revision: branch, tag or commit of a model on the Hub.
-        max_length: maximum tokens per text, including special tokens; default: the model's limit.
+        max_length: maximum number of tokens per text, including special tokens; default: the
+            model's limit.
         long_text: handling of longer texts: truncate, window (overlapping windows) or error.
-        batch_size: rows per forward pass, or "auto".
+        batch_size: number of sequences per forward pass, or "auto".
         device: cpu, cuda, cuda:1, ...; default: a GPU with free memory, else the CPU.
         dtype: float32, bfloat16 or float16.
-        tokenize_processes: number of processes that tokenize a large corpus for IDF counts.
-        reuse_memory: maximum bytes of cached encodings.
+        tokenize_processes: number of processes that tokenize the corpus for IDF weights.
+        reuse_memory: maximum size of the cache of encodings, in bytes.
     """
 
     default_model: ClassVar[str] = "google-bert/bert-base-uncased"
@@ -222,7 +223,7 @@ class ModelSettings(Settings):
     def _model(self) -> str:
         """Return the name of the model, or the absolute path of its folder."""
         name = self.model_name_or_path or os.environ.get(self.model_variable)
-        if not name:  # "bundled" is a different model for each metric
+        if not name:  # each metric has its own bundled model
             everywhere = os.environ.get(ModelSettings.model_variable) == BUNDLED
             name = BUNDLED if everywhere else self.default_model
         path = os.path.expanduser(name)
@@ -237,20 +238,20 @@ _type_hints = functools.cache(typing.get_type_hints)
 
 
 def field_types(settings: type[Settings]) -> Mapping[str, Any]:
-    """Return the annotation of every field by name."""
+    """Return the type annotations of all fields by name."""
     hints = _type_hints(typing.cast(Hashable, settings))
     return {field.name: hints[field.name] for field in dataclasses.fields(settings)}
 
 
 def ordered_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields, starting with the most specific class."""
+    """Return the fields of a class, followed by the fields of its bases."""
     fields = {field.name: field for field in dataclasses.fields(settings)}
     names = [name for base in settings.__mro__ for name in vars(base).get("__annotations__", ())]
     return tuple(fields[name] for name in dict.fromkeys(names) if name in fields)
 
 
 def descriptions(settings: type[Settings]) -> Mapping[str, str]:
-    """Return the description of each field, from the docstrings of the class and its bases.
+    """Return the description of each field in the docstrings of the class and its bases.
 
     >>> descriptions(ModelSettings)["model_revision"]
     'branch, tag or commit of a model on the Hub.'
@@ -268,12 +269,12 @@ def descriptions(settings: type[Settings]) -> Mapping[str, str]:
 
 
 def flags(field: dataclasses.Field[Any]) -> tuple[str, ...]:
-    """Return the flags of a field on the command line; empty if it is not an option."""
+    """Return a field's command-line flags; empty if it is not an option."""
     return tuple(field.metadata.get("flags", ("--" + field.name.replace("_", "-"),)))
 
 
 def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str, Any]:
-    """Return the keyword arguments of `add_argument` for a field, with the default None.
+    """Return the arguments with which argparse adds a field as an option; the default is None.
 
     >>> option(ModelSettings, ordered_fields(ModelSettings)[2])["metavar"]
     'N'
@@ -297,7 +298,7 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
 
 
 def _number_or_word(word: str) -> int | float | str:
-    """Convert a word of the command line to a number if possible."""
+    """Convert a command-line argument to a number if possible."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(word)
@@ -307,8 +308,8 @@ def _number_or_word(word: str) -> int | float | str:
 def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
     """Resolve the setting `idf` to "references", "separate", False or a table.
 
-    The words of `IDF_WORDS`, True, False and None need no table. "bundled" is the table counted on
-    the corpus of the bundled model. A path is loaded.
+    Words are looked up in `IDF_WORDS`. "bundled" loads the package's table, and a path loads a
+    saved table.
 
     Raises:
         ValueError: the file does not exist.

@@ -9,10 +9,10 @@ _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
 
 
 class Signature(str):
-    """Signature string `name:value|name:value`, with the values by name as `fields`.
+    """Signature string `name:value|name:value`; the values by name are in `fields`.
 
-    In the string, `|` and `%` in a value are escaped as %7C and %25. False is written as "no" and
-    None as "none".
+    In the string, the characters `|` and `%` of a value are escaped as %7C and %25. False is
+    written as "no" and None as "none".
 
     Args:
         fields: values by name, in order.
@@ -36,7 +36,7 @@ class Signature(str):
         return signature
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        """Return the fields for copies and pickles."""
+        """Return the arguments with which copy and pickle create the signature."""
         return (dict(self.fields),)
 
     @classmethod
@@ -53,7 +53,7 @@ class Signature(str):
         for field in text.split("|") if text else ():
             name, mark, word = field.partition(":")
             if not mark:
-                raise ValueError(f"fields of a signature must be name:value, got {field!r}")
+                raise ValueError(f"signature fields must have the form name:value, got {field!r}")
             fields[name] = word.replace("%7C", "|").replace("%25", "%")
         return cls(fields)
 
@@ -76,7 +76,7 @@ class Signature(str):
         return Signature(dict([*items[:index], *fields.items(), *items[index:]]))
 
     def prefixed(self, prefix: str) -> dict[str, str]:
-        """Return the fields with a prefix, for the signature of a combined metric.
+        """Return the fields with a prefix, to include them in a combined signature.
 
         >>> Signature({"idf": False}).prefixed("infolm")
         {'infolm.idf': 'no'}

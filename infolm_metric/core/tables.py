@@ -1,4 +1,4 @@
-"""Tables of texts (CSV, TSV, JSON Lines, Parquet, data sets) as rows with their positions.
+"""Reading of tables of texts (CSV, TSV, JSON Lines, Parquet, data sets) row by row.
 
 Errors in files are ValueErrors or TypeErrors that name the file, the line and the remedy.
 """
@@ -70,7 +70,7 @@ class Source:
         return (self.pair(row) for row in self.rows())
 
     def pair(self, row: Row) -> Pair:
-        """Check and return the candidate and references of a row."""
+        """Check and return a row's candidate and references."""
         return parse_pair(*row, self.candidate_column, self.reference_columns)
 
 
@@ -97,7 +97,7 @@ def read_rows(path: str) -> Iterator[Row]:
 
 
 def is_table_path(path: str) -> bool:
-    """Return True if the file extension is the extension of a table.
+    """Return True if the file extension belongs to a table.
 
     >>> is_table_path("pairs.CSV.gz"), is_table_path("pairs.txt")
     (True, False)
@@ -106,7 +106,7 @@ def is_table_path(path: str) -> bool:
 
 
 def resembles_file(text: str) -> bool:
-    """Return True for an existing file, or a single word with the extension of a text or table.
+    """Return True for an existing file, or for one word with the extension of a text or table.
 
     >>> resembles_file("missing.txt"), resembles_file("See missing.txt"), resembles_file("a cat")
     (True, False, False)
@@ -227,11 +227,11 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
 }
 """Readers of tables by file extension."""
 TEXT_ENDINGS = (".txt", ".text", ".json", ".xlsx")
-"""File extensions of other files with texts."""
+"""Other file extensions that suggest a file of texts."""
 
 
 def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
-    """Yield a row per line of plain text files with equal numbers of lines."""
+    """Yield one row per line of plain text files with equal numbers of lines."""
     paths = [candidates, *references]
     for path in paths:
         if is_table_path(path):
@@ -342,7 +342,7 @@ def parse_pair(
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
 ) -> Pair:
-    """Check and return the candidate and references of a row; messages name its position `where`.
+    """Check and return a row's candidate and references; `where` is its position, for messages.
 
     >>> parse_pair("line 1", {"candidate": "a cat", "reference": "the cat"})
     ('a cat', ['the cat'])
@@ -356,10 +356,10 @@ def parse_pair(
 def parse_references(
     where: str, row: Mapping[str, Any], reference_columns: Sequence[str] = ()
 ) -> list[str]:
-    """Check and return the references of a row.
+    """Check and return a row's references.
 
-    A column may contain lists of strings, in CSV and TSV as Python or JSON literals. An empty cell
-    of CSV is an empty text.
+    A column may contain lists of strings, which CSV and TSV represent as Python or JSON literals.
+    An empty cell in CSV is an empty text.
 
     >>> parse_references("line 1", {"references": ["the cat", "cats"]})
     ['the cat', 'cats']
@@ -371,7 +371,7 @@ def parse_references(
 
 
 def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
-    """Return a value of a row; raise ValueError if the column is missing.
+    """Return the value in a column of a row; raise ValueError if there is no such column.
 
     >>> cell("line 1", {"reference": "the cat"}, "text")
     Traceback (most recent call last):
@@ -414,7 +414,7 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
 
 QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
 PYTHON = re.compile(rf"({QUOTED})|np\.str_\(({QUOTED})\)|\bnan\b")
-"""Strings, and the strings and missing values of NumPy, which are not Python literals."""
+"""Python strings, and printed NumPy strings and NaN, which are not Python literals."""
 
 
 def _parse_cell(name: str, cell: str) -> Any:

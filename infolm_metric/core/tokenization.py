@@ -1,4 +1,4 @@
-"""Tokenization, truncation and windows of long texts, and batches of equal length."""
+"""Tokenization, truncation and windows of long texts, and batches of texts of equal length."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ SLICE = 1000  # texts tokenized at a time
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
 
 Group = TypeVar("Group")
-Progress = Callable[[float], object]  # called with the completed fraction
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,8 @@ class TokenizedText:
 class Window:
     """Part of a long text that fits the model.
 
-    Windows overlap, but each maskable token of the text is encoded in only one of them. `indices`
-    are the indices of these tokens among the maskable tokens of the text, `positions` their
+    Windows overlap, but each maskable token of the text is encoded in only one window. `indices`
+    are the indices of a window's tokens among the text's maskable tokens, and `positions` are their
     positions in `ids`.
     """
 
@@ -59,8 +58,27 @@ class Window:
     positions: np.ndarray  # int64 [indices]
 
 
+def check_max_length(
+    max_length: int | None, special_tokens: int, limit: int | None = None, texts: int = 1
+) -> None:
+    """Raise ValueError if `max_length` exceeds the limit or leaves no room for a token per text."""
+    least = special_tokens + texts
+    if max_length is not None and max_length < least:
+        content = "one token" if texts == 1 else "one token of each text"
+        raise ValueError(
+            f"max_length must be at least {least} ({content} and {special_tokens} special tokens), "
+            f"got {max_length!r}"
+        )
+    if max_length is not None and limit is not None and max_length > limit:
+        remedy = "; use long_text='window' for longer texts" if texts == 1 else ""
+        raise ValueError(
+            f"max_length must be at most {limit}, the model's maximum length, got "
+            f"{max_length!r}{remedy}"
+        )
+
+
 def device_limit(limits: Mapping[str, int], device: str) -> int:
-    """Return the limit of a device type, by default the limit of the CPU.
+    """Return the limit for a device type; types without an entry have the CPU's limit.
 
     >>> device_limit(TOKENS_PER_BATCH, "mps")
     4096
@@ -90,7 +108,7 @@ def equal_length_batches(
 def pack(
     groups: Iterable[Group], cost: Callable[[Group], float], limit: float
 ) -> Iterator[list[Group]]:
-    """Yield lists of consecutive groups with a total cost of at most `limit`, or a single group.
+    """Yield lists of consecutive groups that cost at most `limit`; a costlier group is a list.
 
     >>> list(pack([3, 1, 1, 5], cost=float, limit=4))
     [[3, 1], [1], [5]]
@@ -172,7 +190,7 @@ def tokenize(
 
 
 def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
-    """Truncate a text on the truncation side of the tokenizer."""
+    """Truncate a text on the tokenizer's truncation side."""
     positions = np.flatnonzero(text.maskable)
     first, last = positions[0], positions[-1] + 1
     surplus = len(text.ids) - max_length

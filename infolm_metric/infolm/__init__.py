@@ -1,1 +1,1 @@
-"""InfoLM: information measures between the predictions of a masked language model for two texts."""
+"""InfoLM: information measures between a masked language model's predictions for two texts."""

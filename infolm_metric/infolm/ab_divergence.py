@@ -49,8 +49,8 @@ def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
 def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
     """Return the AB divergence of all pairs, [references, vocab] and [candidates, vocab].
 
-    Computed by matrix products, which lose digits for values close to 0. NaN near singular
-    parameters and for sums that underflow.
+    Matrix products lose digits for values close to 0. Values are NaN near singular parameters and
+    for sums that underflow.
     """
     total = alpha + beta
     if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:

@@ -1,6 +1,6 @@
-"""Distributions of texts: masked contexts in batches, and the aggregation of their predictions.
+"""Vocabulary distributions of texts: batches of masked contexts, and aggregated predictions.
 
-Predictions are summed in the order of the positions, so that the distribution of a text is bitwise
+Predictions are added up in the order of their positions, so that a text's distribution is bitwise
 identical regardless of batches and other texts.
 """
 
@@ -18,9 +18,9 @@ from torch import Tensor
 from infolm_metric.core.determinism import to_float64
 from infolm_metric.core.idf import WeightedText
 from infolm_metric.core.models import non_finite_error
+from infolm_metric.core.scorer import Progress
 from infolm_metric.core.tokenization import (
     TOKENS_PER_BATCH,
-    Progress,
     Template,
     TokenizedText,
     device_limit,
@@ -87,7 +87,7 @@ def distributions(
 def predictions(
     groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
 ) -> Predictions:
-    """Yield the group index, log weights and logits of the encoded positions, in parts.
+    """Yield the group index, log weights and logits of each encoded position, in parts.
 
     Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts of
     a group have equal tokens and different weights. The positions of a group are in order.
@@ -317,7 +317,7 @@ def token_distribution(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
 def interpolate(
     texts: Sequence[WeightedText], encodings: Mapping[Hashable, Tensor], weight: float
 ) -> Tensor:
-    """Return log((1 - weight) p + weight m), float64 [texts, vocab], m the `token_distribution`.
+    """Return log((1 - weight) p + weight m), float64 [texts, vocab]; m is the `token_distribution`.
 
     This is Jelinek-Mercer interpolation (Zhai and Lafferty 2004). `encodings` are log p by key.
     Texts without tokens keep their p.

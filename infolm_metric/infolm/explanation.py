@@ -1,4 +1,4 @@
-"""Explanation of a score: predictions by position, and contributions of vocabulary entries."""
+"""Explanation of a score: predictions at each position, contributions of vocabulary entries."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from infolm_metric.infolm.settings import InfoLMSettings
 
 @dataclass(frozen=True)
 class TextView:
-    """Predictions of the model for one text.
+    """The model's predictions for one text.
 
     Attributes:
         tokens: [positions]; one mask token for a text without maskable tokens.
         weights: float64 [positions], with sum 1.
-        log_predictions: float64 [positions, vocab], at the temperature of the settings.
-        log_distribution: logarithm of their weighted mean, after interpolation, float64 [vocab].
+        log_predictions: log-probabilities, float64 [positions, vocab].
+        log_distribution: logarithm of their weighted mean probabilities, after interpolation,
+            float64 [vocab].
     """
 
     tokens: list[str]
@@ -35,8 +36,8 @@ class TokenContribution(NamedTuple):
     Attributes:
         token: the vocabulary entry.
         share: its contribution to the score, >= 0.
-        in_reference: its probability in the distribution of the reference.
-        in_candidate: its probability in the distribution of the candidate.
+        in_reference: its probability in the reference's distribution.
+        in_candidate: its probability in the candidate's distribution.
         in_texts: True if the candidate or the reference contains the token.
     """
 

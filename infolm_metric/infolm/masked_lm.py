@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 
-from infolm_metric.core.determinism import (
-    deterministic_inference,
-    deterministic_linear,
-    float64_device,
-    row_rule,
-)
-from infolm_metric.core.encoders import FastEncoder, fast_encoder, run_model
-from infolm_metric.core.models import Architecture, Checkpoint, load_weights
+from infolm_metric.core.determinism import deterministic_inference, float64_device, row_rule
+from infolm_metric.core.encoders import Heads, ModelWithHead, run_model
+from infolm_metric.core.models import Architecture
 from infolm_metric.core.tokenization import device_limit
-from infolm_metric.infolm.settings import InfoLMSettings
 
 ARCHITECTURE = Architecture(
     AutoModelForMaskedLM,
@@ -32,11 +23,10 @@ ARCHITECTURE = Architecture(
     masks=True,
 )
 
-# Maximum number of logits that are computed together, by device type. On Linux, allocations above
-# 32 MB are returned to the system, and requesting them again takes longer than the computation.
+# Maximum number of logits computed in one step, by device type. On Linux, freed blocks above 32 MB
+# are returned to the system, and allocating them again takes longer than the computation.
 LOGITS_PER_BATCH = {"cpu": 7 << 20, "cuda": 1 << 28}
-# The masked-LM head in the transformers model of each family with a fast encoder.
-HEADS: dict[str, Callable[[Any], nn.Module]] = {
+HEADS: Heads = {
     "bert": attrgetter("cls"),
     "roberta": attrgetter("lm_head"),
     "xlm-roberta": attrgetter("lm_head"),
@@ -49,33 +39,32 @@ HEADS: dict[str, Callable[[Any], nn.Module]] = {
 }
 
 
-@dataclass(frozen=True)
-class MaskedLM:
+class MaskedLM(ModelWithHead):
     """A loaded masked language model in evaluation mode."""
 
-    model: nn.Module  # the head or, for families without a fast encoder, the transformers model
-    encoder: FastEncoder | None
-    checkpoint: Checkpoint
-    device: torch.device
-
     def logits(self, ids: Sequence[Tensor], positions: Sequence[Tensor]) -> Iterator[Tensor]:
-        """Yield the logits at the masked positions, context by context, in parts.
+        """Yield the logits at the masked positions, context by context, [positions, vocab] each.
 
-        `ids` are groups of contexts, int64 [contexts, tokens] without padding, and `positions`
-        int64 [contexts, masks] for each group. A part is [positions, vocab] and has at most
-        `LOGITS_PER_BATCH` logits.
+        A yielded tensor has at most `LOGITS_PER_BATCH` logits.
+
+        Args:
+            ids: groups of contexts of equal length, int64 [contexts, tokens] each.
+            positions: masked positions of each group, int64 [contexts, masks] each.
         """
         ids, positions = ([group.to(self.device) for group in side] for side in (ids, positions))
         most = max(1, device_limit(LOGITS_PER_BATCH, self.device.type) // self.checkpoint.size)
         logits: Iterator[Tensor]
         if self.encoder is None:
+            sizes = [max(1, most // masks.shape[1]) for masks in positions]
             parts = (
-                part
-                for group, masks in zip(ids, positions, strict=True)
-                for size in (max(1, most // masks.shape[1]),)
-                for part in zip(group.split(size), masks.split(size), strict=True)
+                [
+                    part
+                    for group, size in zip(side, sizes, strict=True)
+                    for part in group.split(size)
+                ]
+                for side in (ids, positions)
             )
-            logits = itertools.starmap(self._full_model_logits, parts)
+            logits = map(self._full_model_logits, *parts)
         else:
             with deterministic_inference(self.device):
                 states = self.encoder.states_at(ids, positions)
@@ -89,12 +78,12 @@ class MaskedLM:
         return logits
 
     def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return the logits of the transformers model at the masked positions.
+        """Return the transformers model's logits at the masked positions, [rows, vocab].
 
-        Only its head is restricted to these positions. Shape [contexts * masks, vocab].
+        Only its head is restricted to these positions. There is one row per context and mask.
         """
-        # Some heads multiply by the embeddings without a linear layer.
-        model: Any = self.model
+        model = self.model
+        # For heads that multiply by the embeddings without a linear layer.
         rule = row_rule(model.get_input_embeddings().weight)
 
         def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
@@ -111,18 +100,3 @@ class MaskedLM:
         finally:
             hook.remove()
         return logits[0, : positions.numel()]
-
-
-def load_masked_lm(checkpoint: Checkpoint, settings: InfoLMSettings, fast: bool = True) -> MaskedLM:
-    """Load the model of a checkpoint, and check that all of its weights are trained.
-
-    `fast=False` uses the transformers model, for comparison; scores are the same.
-
-    Raises:
-        OSError: the weights are missing, damaged, or could run code.
-        ValueError: a part of the model, such as the masked-LM head, is not in the checkpoint.
-    """
-    model = load_weights(checkpoint, settings.dtype, settings.device)
-    device, encoder = model.device, fast_encoder(model) if fast else None
-    module = model if encoder is None else HEADS[model.config.model_type](model)
-    return MaskedLM(deterministic_linear(module), encoder, checkpoint, device)

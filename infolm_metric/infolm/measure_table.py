@@ -56,9 +56,9 @@ class Measure:
         joint_domain: description of the valid combinations of parameters.
         accepts: function that returns True for a valid combination of parameters.
         symmetric: True if D(p,q) = D(q,p).
-        upper_bound: function of the parameters, the upper bound of D(p,q) and D(q,p) for
-            distributions over any vocabulary, or infinity.
-        jensen_bound: function of the parameters, the upper bound of D(p, (p+q)/2).
+        upper_bound: function that maps the parameters to the upper bound of D(p,q) and D(q,p) for
+            any vocabulary, or to infinity.
+        jensen_bound: function that maps the parameters to the upper bound of D(p, (p+q)/2).
         source: reference to the literature.
     """
 
@@ -240,7 +240,7 @@ def upper_bound(
         The upper bound for distributions over any vocabulary, or infinity.
 
     Raises:
-        ValueError: an unknown name, or a parameter outside its domain.
+        ValueError: a name is unknown, or a parameter is outside its domain.
 
     >>> round(upper_bound("kl_divergence", symmetrize="jensen"), 4)  # log 2
     0.6931

@@ -88,8 +88,8 @@ def compare(
         The values, float64 [...], from 0 to `upper_bound`.
 
     Raises:
-        ValueError: an unknown name, a parameter outside its domain, different vocabularies, or
-            rows with NaN, +inf or only -inf.
+        ValueError: a name is unknown, a parameter is outside its domain, the vocabularies differ,
+            or a row contains NaN, +inf or only -inf.
 
     >>> reference = torch.tensor([[0.5, 0.5], [0.5, 0.5]]).log()
     >>> candidate = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
@@ -118,10 +118,10 @@ class MeasureSpec(NamedTuple):
 
 
 def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Compare references with candidates by several measures, `specs`: float64 [specs, ...].
+    """Compare references with candidates by each of `specs`; return float64 [specs, ...].
 
     Raises:
-        ValueError: invalid arguments, as in `compare`.
+        ValueError: an argument is invalid, as in `compare`.
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> specs = [MeasureSpec("kl"), MeasureSpec("l1")]
@@ -146,8 +146,8 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
 def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
     """Compare all references with all candidates; values equal `compare` within 1e-9.
 
-    Most measures are computed as matrix products. These lose digits for values below 1e-6 and for
-    parameters within 1e-3 of a singular value, in which case the formula is evaluated instead.
+    Most measures are computed by matrix products. Matrix products lose digits for values below 1e-6
+    and for parameters within 1e-3 of a singular value, so `compare` is used in these cases.
 
     Args:
         spec: measure, symmetrization and parameters.
@@ -158,7 +158,7 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
         The values, float64 [references, candidates].
 
     Raises:
-        ValueError: invalid arguments, as in `compare`.
+        ValueError: an argument is invalid, as in `compare`.
 
     >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
     >>> print(", ".join(f"{x:.3f}" for x in compare_all(MeasureSpec("kl"), p, q)[0]))
@@ -192,8 +192,8 @@ def shares(
 ) -> Tensor:
     """Return the contribution of each vocabulary entry to a value, float64 [..., vocab], >= 0.
 
-    `measure`, `symmetrize` and all other arguments are as in `compare`, whose value is the sum of
-    the contributions.
+    `measure`, `symmetrize` and the other arguments are as in `compare`. The contributions add up to
+    the value that `compare` returns.
 
     >>> p, q = torch.tensor([0.5, 0.3, 0.2]).log(), torch.tensor([0.5, 0.2, 0.3]).log()
     >>> print(", ".join(f"{x:.3f}" for x in shares("l1_distance", p, q)))

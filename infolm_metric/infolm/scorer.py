@@ -1,4 +1,4 @@
-"""Scorer of InfoLM: distributions of texts, compared by information measures."""
+"""Scorer of InfoLM, which compares distributions of texts by information measures."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.core.encoding import EncodingScorer, Texts, reduce_references
+from infolm_metric.core.encoding import Encodings, EncodingScorer, Texts, reduce_references
 from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText
-from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
+from infolm_metric.core.inputs import Pairs, check_pairs, check_texts
+from infolm_metric.core.models import Checkpoint
 from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.infolm import measures
@@ -26,7 +27,7 @@ from infolm_metric.infolm.distributions import (
     predictions,
 )
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
-from infolm_metric.infolm.masked_lm import ARCHITECTURE, MaskedLM, load_masked_lm
+from infolm_metric.infolm.masked_lm import ARCHITECTURE, HEADS, MaskedLM
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 
@@ -59,11 +60,14 @@ class InfoLMScorer(EncodingScorer):
     settings_type = InfoLMSettings
     architecture = ARCHITECTURE
     perfect_score_label = "the same distribution"
-    load = staticmethod(load_masked_lm)
     keep_logits = False
-    """Cache the logits so that sweeps and `explain` need no further pass; 122 KB per token."""
+    """Whether to cache logits, 122 KB per token, so that `sweep` and `explain` can reuse them."""
 
     # Encoding and comparison.
+
+    def load(self, checkpoint: Checkpoint, settings: InfoLMSettings) -> MaskedLM:
+        """Load the masked language model."""
+        return MaskedLM.load(checkpoint, settings, HEADS)
 
     def chunks(self, pairs: Pairs, settings: InfoLMSettings) -> Iterator[Pairs]:
         """Divide pairs into chunks whose distributions fit in `CHUNK_BYTES`."""
@@ -76,7 +80,7 @@ class InfoLMScorer(EncodingScorer):
         progress: Progress = no_progress,
         temperatures: Sequence[float] = (),
     ) -> dict[Hashable, Tensor]:
-        """Return log p of each text by key: float64 [vocab], or [temperatures, vocab] if given."""
+        """Return log p by text key: float64 [vocab]; with `temperatures`, [temperatures, vocab]."""
         model = self.models.model(settings)
         options = model.checkpoint.text_limit(settings.max_length), settings.masks_per_pass
         distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
@@ -101,24 +105,16 @@ class InfoLMScorer(EncodingScorer):
         return encodings if temperatures else {key: log_p[0] for key, log_p in encodings.items()}
 
     def compare(
-        self,
-        candidates: Texts,
-        references: Texts,
-        encodings: Mapping[Hashable, Tensor],
-        settings: InfoLMSettings,
+        self, candidates: Texts, references: Texts, encodings: Encodings, settings: InfoLMSettings
     ) -> dict[str, np.ndarray]:
-        """Compute all requested measures, float64 [pairs] each."""
+        """Compute all requested measures; return float64 [pairs] by name."""
         values = self._compare(candidates, references, encodings, [settings])
         return dict(zip(settings.names, values, strict=True))
 
     def compare_all(
-        self,
-        candidates: Texts,
-        references: Texts,
-        encodings: Mapping[Hashable, Tensor],
-        settings: InfoLMSettings,
+        self, candidates: Texts, references: Texts, encodings: Encodings, settings: InfoLMSettings
     ) -> np.ndarray:
-        """Compare all candidates with all references, float64 [candidates, references]."""
+        """Compare all candidates with all references; return float64 [candidates, references]."""
         log_q, log_p = (
             interpolate(texts, encodings, settings.interpolation)
             for texts in (candidates, references)
@@ -136,7 +132,7 @@ class InfoLMScorer(EncodingScorer):
         return 0.0, settings.upper_bound(name)
 
     def count_warnings(self, texts: Texts, settings: InfoLMSettings) -> Counter[str]:
-        """Count texts, tokens, and texts by kind of warning."""
+        """Count texts, tokens, and the texts that cause each warning."""
         counts, masks = super().count_warnings(texts, settings), settings.masks_per_pass
         # A fully masked text is predicted from its length alone; interpolation adds its tokens.
         if masks and not settings.interpolation:
@@ -240,8 +236,8 @@ class InfoLMScorer(EncodingScorer):
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain a score by the predictions at each position and the contributions of tokens.
 
-        With idf="references" the corpus is the reference alone, as in `score` with one pair. To
-        use the weights of another corpus, pass an `IDF`.
+        With idf="references", the reference is the only document, so token weights are uniform. For
+        IDF weights, set idf to a table (`IDF`).
 
         Args:
             candidate: the text to score.
@@ -257,8 +253,6 @@ class InfoLMScorer(EncodingScorer):
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
-        check_text("candidate", candidate)
-        check_text("reference", reference)
         if len(settings.names) > 1:
             raise ValueError(
                 "information_measure must be a single measure for explain, got "
@@ -269,15 +263,9 @@ class InfoLMScorer(EncodingScorer):
                 "masks_per_pass must be 0 or 1 for explain, because it shows one prediction per "
                 f"position, got {settings.masks_per_pass}"
             )
-        pairs = Pairs([candidate], [[reference]])
         with self.lock:
-            statistics = self.count(pairs.texts_by_side, settings)
-            result = self.score_part(pairs, settings, statistics)
-            sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
-            views = [
-                self._view(self.tokenize_and_weight([text], table, settings)[0], settings)
-                for text, table in sides
-            ]
+            result, texts = self.score_pair(candidate, reference, settings)
+            views = [self._view(text, settings) for text in texts]
             vocabulary = self.models.checkpoint(settings).vocabulary
         warn(result.counts, self.warning_messages)
         ((score,),) = result.scores.values()
@@ -294,10 +282,10 @@ class InfoLMScorer(EncodingScorer):
         self,
         candidates: Texts,
         references: Texts,
-        encodings: Mapping[Hashable, Tensor],
+        encodings: Encodings,
         grid: Sequence[InfoLMSettings],
     ) -> np.ndarray:
-        """Compute the measures of settings with equal interpolation, float64 [measures, pairs]."""
+        """Compute all measures of settings with one interpolation, float64 [measures, pairs]."""
         specs = [
             MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
             for settings in grid
@@ -330,7 +318,7 @@ class InfoLMScorer(EncodingScorer):
         name = ("logits", text.key[0], limit, settings.masks_per_pass)
         logits = self.models.cache.get(name)
         if logits is None:
-            # Windows without masks are not in order; position numbers as weights restore it.
+            # Windows without masks are not in order. Position numbers as weights restore the order.
             numbers = np.arange(len(text.log_weights), dtype=np.float64)
             numbered = WeightedText(text.key, text.text, numbers)
             parts = list(predictions([[numbered]], model, settings))
@@ -399,9 +387,9 @@ def _position_weights(text: WeightedText) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Settings of a sweep, with one measure each, that share the encoding of the texts.
+    """Settings of a sweep, each with one measure, for which texts are encoded only once.
 
-    They differ in measure, parameters, temperature, interpolation and token weights only.
+    They differ only in measure, parameters, temperature, interpolation and token weights.
     """
 
     grid: tuple[InfoLMSettings, ...]
@@ -413,11 +401,11 @@ class SweepPlan:
         lists: Mapping[str, Sequence[Any] | None],
         changed: dict[str, Any],
     ) -> SweepPlan:
-        """Plan all combinations of `lists`, the values of each setting by name.
+        """Plan all combinations of the values in `lists`, which maps setting names to lists.
 
         Raises:
-            TypeError, ValueError: a list or a setting is invalid, or no combination is in the
-                domain of a measure.
+            TypeError, ValueError: a list or a setting is invalid, or no combination of alpha and
+                beta is in the domain of a measure.
         """
         axes: dict[str, list[Any]] = {}
         for name, values in lists.items():

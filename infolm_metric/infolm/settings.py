@@ -29,13 +29,15 @@ class InfoLMSettings(ModelSettings):
             l2_distance and l_infinity_distance, or short names such as kl and l1.
         alpha: parameter of the alpha, Renyi and AB divergences.
         beta: parameter of the beta and AB divergences.
-        symmetrize: jeffreys, jensen, none (from reference to candidate) or reverse.
+        symmetrize: jeffreys (mean of both directions), jensen (mean divergence from the average
+            distribution), none (from reference to candidate) or reverse.
         temperature: divisor of the model's logits, > 0.
-        idf: token weights: IDF of the references, separate (of each side), none (uniform), bundled
-            (of English prose), or a file written by infolm idf.
+        idf: token weights: references (IDF of the references), separate (IDF of each side), none
+            (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
+            models), or a file written by infolm idf.
         multi_reference: reduction over several references: min or mean.
         interpolation: weight of the text's own tokens, from 0 (as in the paper) to 1.
-        masks_per_pass: tokens masked per pass: 1 (exact), more (approximate) or 0 (no masks).
+        masks_per_pass: number of masked tokens per pass: 1 (exact), more (approximate) or 0 (none).
 
     >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'
@@ -87,7 +89,7 @@ class InfoLMSettings(ModelSettings):
         return upper_bound(measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta)
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the signature fields, without settings that no measure uses."""
+        """Return the signature fields, except settings that no measure uses."""
         measures = [MEASURES[name] for name in self.names]
         parameters = {parameter.name for measure in measures for parameter in measure.parameters}
         unused = {"alpha", "beta"} - parameters

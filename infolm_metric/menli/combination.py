@@ -1,7 +1,7 @@
 """Combinations of MENLI with another metric, w N + (1 - w) M.
 
-N is the NLI score and M the score of the other metric, both scaled to [0, 1] with 1 for the best
-score. Source: Chen and Eger, TACL 2023, section 4.3.
+N is the NLI score and M the other metric's score. Both are scaled to [0, 1], and 1 is best.
+Source: Chen and Eger, TACL 2023, section 4.3.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class CombinedMetric:
     Attributes:
         scorer: the metric's scorer.
         settings: the metric's settings.
-        baseline: sets the scale; None: the package's baseline, or else the bounds of the metric.
+        baseline: baseline that sets the scale; None: the package's baseline if it matches, else
+            the metric's bounds.
     """
 
     scorer: Scorer
@@ -49,14 +50,14 @@ class CombinedMetric:
         return self.scorer.count(texts, self.settings)
 
     def check(self, pairs: Pairs, statistics: CorpusStatistics) -> None:
-        """Raise an error if the pairs cannot be scored, before weights are loaded."""
+        """Raise an error before loading weights if the pairs cannot be scored."""
         self.range(statistics)
         self.scorer.check(pairs, self.settings, statistics)
 
     def score(
         self, pairs: Pairs, statistics: CorpusStatistics
     ) -> tuple[np.ndarray, Mapping[str, int]]:
-        """Return the scaled scores, float64 [pairs], and the counts of warnings."""
+        """Return the scaled scores, float64 [pairs], and the warning counts."""
         result = self.scorer.score_part(pairs, self.settings, statistics)
         (scores,) = result.scores.values()
         values = scaled(np.asarray(scores), self.range(statistics), result.higher_is_better)
@@ -64,7 +65,7 @@ class CombinedMetric:
         return values.clip(0.0, 1.0), result.counts
 
     def range(self, statistics: CorpusStatistics) -> Range:
-        """Return the scores that are mapped to 0 and 1, which do not depend on the texts.
+        """Return the scores that are mapped to 0 and 1; they do not depend on the texts.
 
         Raises:
             BaselineNotFoundError: the metric has neither a baseline nor finite bounds.
@@ -83,18 +84,15 @@ class CombinedMetric:
         return bounds
 
     def signature_fields(self, statistics: CorpusStatistics | None) -> dict[str, str]:
-        """Return the signature fields of the metric, prefixed with its name."""
+        """Return the metric's signature fields, prefixed with its name."""
         signature = self.scorer.signature(self.settings, statistics)
         if self._stats(statistics or CorpusStatistics()) is not None:
-            signature = self._table.sign(signature)
+            baseline = self.baseline or package_baseline(self.settings.metric)
+            signature = baseline.sign(signature)
         return signature.without(SHARED_FIELDS).prefixed(self.settings.metric)
 
-    @property
-    def _table(self) -> Baseline:
-        return self.baseline or package_baseline(self.settings.metric)
-
     def _stats(self, statistics: CorpusStatistics) -> BaselineStats | None:
-        """Return the baseline for one reference, or None if the bounds set the scale."""
+        """Return the baseline statistics that set the scale, or None if the bounds set it."""
         (name,) = self.settings.names
         by_count = self.scorer.baseline_stats(self.settings, statistics, self.baseline, [1])
         best = self.scorer.bounds(self.settings, name)[int(self.scorer.higher_is_better)]

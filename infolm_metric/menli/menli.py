@@ -1,8 +1,8 @@
 """MENLI for `evaluate`: the metric class and its documentation.
 
 `evaluate.load("./infolm_metric/menli")` imports a copy of this file, so imports are absolute and
-the module has no state. It uses the first metric class among the names of the module, so other
-metric classes are accessed through their modules.
+the module has no state. It uses the first metric class in the module's namespace, so the base class
+is not imported by name.
 """
 
 from infolm_metric.core import evaluate_metric
@@ -71,9 +71,9 @@ class MENLI(evaluate_metric.EvaluateMetric):
     The model is loaded by the first `compute`.
 
     Args:
-        config_name: None; there are no configurations.
-        **settings: fields of `MENLISettings`, used as defaults of `compute`, and the arguments that
-            `evaluate.load` passes to every metric.
+        config_name: must be None, because there are no configurations.
+        **settings: settings of `MENLISettings`, which are the defaults for `compute`, and the
+            arguments that `evaluate.load` passes to every metric.
 
     Raises:
         TypeError, ValueError: a setting is unknown or invalid.

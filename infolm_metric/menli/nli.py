@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,21 +16,12 @@ from transformers import (
     AutoModelForSequenceClassification,
 )
 
-from infolm_metric.core.determinism import (
-    deterministic_inference,
-    deterministic_linear,
-)
-from infolm_metric.core.encoders import FastEncoder, fast_encoder, run_model
-from infolm_metric.core.models import (
-    Architecture,
-    Checkpoint,
-    load_weights,
-    non_finite_error,
-    open_model,
-)
+from infolm_metric.core.determinism import deterministic_inference
+from infolm_metric.core.encoders import Heads, ModelWithHead, run_model
+from infolm_metric.core.models import Architecture, Checkpoint, non_finite_error
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED_FOLDER
-from infolm_metric.core.tokenization import packed_batches
+from infolm_metric.core.tokenization import TOKENS_PER_BATCH, device_limit, packed_batches
 from infolm_metric.menli.settings import Labels, MENLISettings
 
 ARCHITECTURE = Architecture(
@@ -45,18 +34,12 @@ ARCHITECTURE = Architecture(
     variable=MENLISettings.model_variable,
     attention="eager",  # batch-invariant, unlike fused attention
 )
-open_nli = partial(open_model, architecture=ARCHITECTURE)
 PROBES = (
     ("A man is sleeping.", "A man is sleeping.", "entailment"),
     ("A man is sleeping.", "Nobody is sleeping.", "contradiction"),
 )
-# Tokens per forward pass with batch_size="auto", by device type.
-TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
-
-
-# Classifier of the transformers model, for each family with a fast encoder; its input is the
-# states of the first token, [pairs, 1, hidden].
-CLASSIFIERS: dict[str, Callable[[Any], nn.Module]] = {
+# Their input is the state of each pair's first token, [pairs, 1, hidden].
+CLASSIFIERS: Heads = {
     "bert": lambda model: nn.Sequential(model.bert.pooler, model.classifier),
     "roberta": attrgetter("classifier"),
     "xlm-roberta": attrgetter("classifier"),
@@ -69,8 +52,7 @@ CLASSIFIERS: dict[str, Callable[[Any], nn.Module]] = {
 }
 
 
-@dataclass(frozen=True)
-class JoinedPair:
+class JoinedPair(NamedTuple):
     """A premise and a hypothesis in a single sequence of tokens."""
 
     ids: tuple[int, ...]
@@ -95,14 +77,8 @@ def join_pairs(
         yield JoinedPair(tuple(ids), None if types is None else tuple(types))
 
 
-@dataclass(frozen=True)
-class NLIModel:
+class NLIModel(ModelWithHead):
     """A loaded NLI model in evaluation mode."""
-
-    model: Any  # the classifier or, for families without a fast encoder, the transformers model
-    encoder: FastEncoder | None
-    checkpoint: Checkpoint
-    device: torch.device
 
     def probabilities(
         self,
@@ -114,14 +90,14 @@ class NLIModel:
         """Return e, n and c of each pair, float64 [pairs, 3]; with two labels, n and c are 0.
 
         `rows` is the number of pairs per forward pass. `progress` is called with the number of
-        pairs that are done.
+        completed pairs.
 
         Raises:
             ValueError: an output of the model is infinite or NaN.
         """
         probabilities = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         outputs = [labels.entailment, labels.neutral, labels.contradiction]
-        most_tokens = TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])
+        most_tokens = device_limit(TOKENS_PER_BATCH, self.device.type)
         # BART-like models need the same number of end tokens in all pairs of a batch.
         groups: dict[int, list[int]] = {}
         for index, pair in enumerate(pairs):
@@ -132,11 +108,12 @@ class NLIModel:
             for batch in packed_batches(lengths, rows, most_tokens):
                 parts = [[group[place] for place in places] for places in batch]
                 indices = [index for part in parts for index in part]
-                outputs_of = self._outputs([[pairs[index] for index in part] for part in parts])
+                logits = self._logits([[pairs[index] for index in part] for part in parts])
+                dtype = str(logits.dtype).removeprefix("torch.")
                 # Apple GPUs lack float64, so the logits are moved to the CPU first.
-                logits = outputs_of.float().cpu().double()
+                logits = logits.float().cpu().double()
                 if not logits.isfinite().all():
-                    raise non_finite_error("outputs", str(outputs_of.dtype).removeprefix("torch."))
+                    raise non_finite_error("outputs", dtype)
                 for column, output in enumerate(outputs):
                     if output is not None:
                         probabilities[indices, column] = logits.softmax(-1)[:, output]
@@ -144,8 +121,8 @@ class NLIModel:
                 progress(count)
         return probabilities
 
-    def _outputs(self, groups: Sequence[Sequence[JoinedPair]]) -> Tensor:
-        """Return the outputs for groups of pairs of equal length, [pairs, labels]."""
+    def _logits(self, groups: Sequence[Sequence[JoinedPair]]) -> Tensor:
+        """Return the logits of pairs, [pairs, labels], in groups of equal length."""
         ids = [self._tensor([pair.ids for pair in group]) for group in groups]
         token_types = None
         if groups[0][0].token_types is not None:
@@ -153,43 +130,33 @@ class NLIModel:
         with deterministic_inference(self.device):
             if self.encoder is None:
                 types = itertools.repeat(None) if token_types is None else token_types
-                return torch.cat(list(map(self._full_model_outputs, ids, types)))
+                return torch.cat(list(map(self._full_model_logits, ids, types)))
             first = [torch.zeros_like(group[:, :1]) for group in ids]
             states = self.encoder.states_at(ids, first, token_types)
-            outputs: Tensor = self.model(states[:, None])
-            return outputs.flatten(0, -2)
+            logits: Tensor = self.model(states[:, None])
+            return logits.flatten(0, -2)
 
     def _tensor(self, rows: Sequence[Any]) -> Tensor:
         return torch.from_numpy(np.asarray(rows, dtype=np.int64)).to(self.device)
 
-    def _full_model_outputs(self, ids: Tensor, token_types: Tensor | None) -> Tensor:
-        """Return the outputs of the transformers model for pairs of equal length."""
-        outputs: Tensor = run_model(self.model, ids, token_types).logits
-        return outputs[: len(ids)]
+    def _full_model_logits(self, ids: Tensor, token_types: Tensor | None) -> Tensor:
+        """Return the transformers model's logits for pairs of equal length, [pairs, labels]."""
+        logits: Tensor = run_model(self.model, ids, token_types).logits
+        return logits[: len(ids)]
 
 
 def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) -> NLIModel:
-    """Load the model of a checkpoint, and check that all of its weights are trained.
+    """Load a checkpoint's model, and check that all of its weights are trained.
 
-    Warns if the model does not predict that a sentence entails itself and that "nobody" contradicts
-    "a man", because the labels of its outputs are then probably wrong.
+    If the model misclassifies one of two simple pairs, warn that its labels may be wrong.
 
     Raises:
         OSError: the weights are missing, damaged, or could run code.
-        ValueError: a part of the model, such as the classifier, is not in the checkpoint.
+        ValueError: the checkpoint lacks a part of the model, such as the classifier.
     """
-    model = load_weights(checkpoint, settings.dtype, settings.device)
-    device, encoder = model.device, fast_encoder(model)
-    module = model if encoder is None else CLASSIFIERS[model.config.model_type](model)
-    nli = NLIModel(deterministic_linear(module), encoder, checkpoint, device)
-    _probe(nli, labels)
-    return nli
-
-
-def _probe(model: NLIModel, labels: Labels) -> None:
-    """Warn once if the model misclassifies one of two simple pairs."""
+    model = NLIModel.load(checkpoint, settings, CLASSIFIERS)
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]
-    sequences = list(join_pairs(model.checkpoint.tokenizer, pairs, None))
+    sequences = list(join_pairs(checkpoint.tokenizer, pairs, None))
     e, n, c = model.probabilities(sequences, labels).T.tolist()
     entails = e[0] > max(n[0], c[0]) if labels.three_way else e[0] > 0.5
     contradicts = c[1] > max(e[1], n[1]) if labels.three_way else e[1] < 0.5
@@ -198,12 +165,12 @@ def _probe(model: NLIModel, labels: Labels) -> None:
         for (premise, hypothesis, label), right in zip(PROBES, (entails, contradicts), strict=True)
         if not right
     ]
-    if not failures:
-        return
-    outputs = {name: index for name, index in vars(labels).items() if index is not None}
-    warnings.warn(
-        f"infolm: the labels of the model {model.checkpoint.name!r} may be wrong: "
-        f"{'; '.join(failures)}. Its outputs are interpreted as {outputs}; if this is wrong, pass "
-        "their names in order as labels",
-        stacklevel=user_stacklevel(),
-    )
+    if failures:
+        outputs = {name: index for name, index in vars(labels).items() if index is not None}
+        warnings.warn(
+            f"infolm: the labels of the model {checkpoint.name!r} may be wrong: "
+            f"{'; '.join(failures)}. Its outputs are interpreted as {outputs}; if this is wrong, "
+            "pass the label names in output order as `labels`",
+            stacklevel=user_stacklevel(),
+        )
+    return model

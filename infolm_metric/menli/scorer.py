@@ -1,9 +1,10 @@
-"""Scorer of MENLI: formulas of NLI probabilities, alone or combined with another metric."""
+"""Scorer of MENLI: formulas of NLI probabilities, with or without another metric."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,13 @@ from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_texts
-from infolm_metric.core.models import Checkpoint, ModelHolder
+from infolm_metric.core.models import Checkpoint, ModelHolder, open_model
 from infolm_metric.core.out_of_domain import count_out_of_domain
 from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Progress, Scorer, no_progress
-from infolm_metric.core.tokenization import tokenize
+from infolm_metric.core.tokenization import check_max_length, tokenize
 from infolm_metric.menli.combination import CombinedMetric, scaled
-from infolm_metric.menli.nli import NLIModel, join_pairs, load_nli, open_nli
+from infolm_metric.menli.nli import ARCHITECTURE, NLIModel, join_pairs, load_nli
 from infolm_metric.menli.recall import TokenRecall
 from infolm_metric.menli.settings import (
     FORMULAS,
@@ -63,7 +64,7 @@ class MENLIScorer(Scorer):
     def unload(self) -> None:
         """Free the models and the caches; the next call loads the models again."""
         with self.lock:  # not during another thread's call
-            self.models = ModelHolder(open_nli, self.load)
+            self.models = ModelHolder(partial(open_model, architecture=ARCHITECTURE), self.load)
             self.partners: dict[str, Scorer] = {}
 
     def load(self, checkpoint: Checkpoint, settings: MENLISettings) -> NLIModel:
@@ -72,12 +73,12 @@ class MENLIScorer(Scorer):
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer of the NLI model in the settings."""
+        """The NLI model's tokenizer."""
         with self.lock:
             return self.models.checkpoint(self.settings).tokenizer
 
     def select(self, candidates: Any, **changed: Any) -> str:
-        """Return the candidate that agrees most with the others: minimum Bayes risk.
+        """Select the candidate with the best mean score against the others (minimum Bayes risk).
 
         Args:
             candidates: a list of strings, such as samples for one input.
@@ -98,12 +99,12 @@ class MENLIScorer(Scorer):
     def count(
         self, texts: Mapping[str, Iterable[str]], settings: MENLISettings
     ) -> CorpusStatistics:
-        """Collect corpus statistics for the other metric of a combination."""
+        """Collect corpus statistics for the other metric in a combination."""
         combined = self.combined(settings)
         return combined.count(texts) if combined else CorpusStatistics()
 
     def check(self, pairs: Pairs, settings: MENLISettings, statistics: CorpusStatistics) -> None:
-        """Raise an error if the pairs cannot be scored, before weights are loaded."""
+        """Raise an error before loading weights if the pairs cannot be scored."""
         if settings.needs_sources and not pairs.against_sources:
             raise ValueError(NEEDS_SOURCES)
         formulas = [name for name in settings.names if name != "e"]
@@ -163,14 +164,14 @@ class MENLIScorer(Scorer):
         return ChunkScores(columns, counts, extra)
 
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
-        """Return the lower and upper bound of a formula, or 0 and 1 for a combination."""
+        """Return the lower and upper bounds of a formula, or 0 and 1 for a combination."""
         ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
         return ends if settings.combination is None else (0.0, 1.0)
 
     def model_fields(
         self, settings: MENLISettings, statistics: CorpusStatistics | None
     ) -> dict[str, object]:
-        """Return the signature fields of the models."""
+        """Return the signature fields of both models."""
         checkpoint, combined = self.models.checkpoint(settings), self.combined(settings)
         fields = combined.signature_fields(statistics) if combined else {}
         return {
@@ -183,7 +184,7 @@ class MENLIScorer(Scorer):
         }
 
     def combined(self, settings: MENLISettings) -> CombinedMetric | TokenRecall | None:
-        """Return the other metric of a combination, or None; its model is kept between calls."""
+        """Return the other metric in a combination, or None; its model is kept between calls."""
         if settings.combination == RECALL:
             return TokenRecall()
         other = settings.other
@@ -207,30 +208,23 @@ class MENLIScorer(Scorer):
         """Return the maximum number of tokens of two texts together, including special tokens."""
         checkpoint, max_length = self.models.checkpoint(settings), settings.max_length
         limit, overhead = checkpoint.limit, self._overhead(settings)
-        if max_length is None and limit is not None and limit < overhead + 2:
+        check_max_length(max_length, overhead, limit, texts=2)
+        if max_length is not None:
+            return max_length
+        if limit is not None and limit < overhead + 2:
             raise ValueError(
                 f"the maximum length of the model {checkpoint.name!r} is {limit} tokens, which is "
-                "too short for two texts; choose another model, or correct its tokenizer's "
-                "model_max_length"
+                "too short for two texts; choose another model, or correct model_max_length in its "
+                "tokenizer's configuration"
             )
-        if max_length is not None and max_length < overhead + 2:
-            raise ValueError(
-                f"max_length must be at least {overhead + 2}, because the tokenizer adds "
-                f"{overhead} special tokens to two texts, got {max_length}"
-            )
-        if max_length is not None and limit is not None and max_length > limit:
-            raise ValueError(
-                f"max_length must be at most {limit}, the maximum length of the model "
-                f"{checkpoint.name!r}, got {max_length}"
-            )
-        return limit if max_length is None else max_length
+        return limit
 
     def probabilities(
         self, pairs: Pairs, settings: MENLISettings, progress: Progress = no_progress
     ) -> np.ndarray:
-        """Return e, n and c of each candidate with each reference, float64 [references, 3].
+        """Return e, n and c for each reference and its candidate, float64 [references, 3].
 
-        With direction="avg" these are means of both directions. Equal pairs are encoded once.
+        With direction="avg", they are means over both directions. Equal pairs are encoded once.
         """
         model = self.models.model(settings)
         self.models.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
@@ -269,7 +263,7 @@ class MENLIScorer(Scorer):
     def _too_long(
         self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
     ) -> Iterator[tuple[str, str, int]]:
-        """Yield candidates and references that exceed the limit, with their number of tokens."""
+        """Yield each candidate and reference that exceed the limit, and their number of tokens."""
         limit, overhead = self.limit(settings), self._overhead(settings)
         for candidate, group in pairs:
             for reference in group:
@@ -280,7 +274,7 @@ class MENLIScorer(Scorer):
     def _counts(
         self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
     ) -> Counter[str]:
-        """Count texts, tokens, and texts or pairs by kind of warning."""
+        """Count texts, tokens, and the texts or pairs that cause each warning."""
         texts, checkpoint = list(pairs.texts), self.models.checkpoint(settings)
         sizes = [len(tokens[text]) for text in texts]
         unknown = checkpoint.tokenizer.unk_token_id
@@ -308,7 +302,7 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
 def empty_texts(
     pairs: Pairs, tokens: Mapping[str, Sized]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return two masks, [references] each: pairs with exactly one empty text, and with two.
+    """Return two masks, [references] each, for pairs with one empty text and with two.
 
     >>> empty_texts(Pairs(["", "a"], [["a", ""], ["a"]]), {"": [], "a": [1]})
     (array([ True, False, False]), array([False,  True, False]))
@@ -321,7 +315,7 @@ def empty_texts(
 def best_references(
     values: np.ndarray, probabilities: np.ndarray, counts: Sequence[int], rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Reduce the scores of references to one per pair, [references] -> [pairs].
+    """Reduce the scores against each pair's references to one score, [references] -> [pairs].
 
     Also return the probabilities, [pairs, 3], of the best reference, or their means.
     """

@@ -1,7 +1,7 @@
 """Settings and formulas of MENLI.
 
-e, n and c are the probabilities of entailment, neutrality and contradiction, with sum 1. Formulas
-are linear, so that averaging probabilities is the same as averaging scores. Higher is better.
+e, n and c are the probabilities of entailment, neutrality and contradiction, which sum to 1.
+Formulas are linear, so averaging probabilities is the same as averaging scores. Higher is better.
 Source: Chen and Eger, "MENLI: Robust Evaluation Metrics from Natural Language Inference", TACL
 2023, section 4.3.
 """
@@ -36,7 +36,7 @@ KINDS = {
     "contradiction": re.compile("contradict"),
     "not_entailment": re.compile("no[nt][ _-]?entail"),
 }
-"""Patterns for the beginning of label names, in lower case."""
+"""Patterns for the beginnings of label names, in lower case."""
 WEIGHT = 0.2  # of the NLI score in a combination; 0.2 to 0.3 are best for MT in Chen and Eger
 RECALL = "recall"
 """Value of `combine_with` for token recall."""
@@ -50,7 +50,7 @@ TASKS: dict[str | None, dict[str, Any]] = {
     "source": {"formula": "-c", "direction": "rh"},
     "answer": {"formula": "e-c", "direction": "hr", "combine_with": RECALL, "nli_weight": 0.5},
 }
-"""Values that a task sets for settings that are None."""
+"""Defaults of each task, for settings that are None."""
 SOURCE = "source"
 NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; pass sources"
 
@@ -64,25 +64,25 @@ class MENLISettings(ModelSettings):
             summary (e-c, hr), source (-c, rh; with sources only) or answer (e-c, hr, recall, 0.5);
             None: as for translation.
         formula: one or several of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
-            probabilities of entailment, neutral and contradiction; several take no extra time;
-            None: by task. On the command line, use an equals sign: --formula=-c.
-        direction: rh (does the candidate follow from the reference?), hr (the reference from the
-            candidate?), or avg, the mean of both; None: by task.
+            probabilities of entailment, neutrality and contradiction; several formulas take no
+            extra time; None: by task. On the command line, use an equals sign: --formula=-c.
+        direction: rh (does the reference entail the candidate?), hr (does the candidate entail the
+            reference?) or avg (mean of both); None: by task.
         multi_reference: reduction over several references: max or mean; the metric in
             combine_with uses its own setting.
-        combine_with: metric to combine the score with: infolm or baryscore, with uniform token
-            weights (idf=False); recall, the fraction of the reference's tokens that occur in the
-            candidate; or none; None: by task. In Python, also the settings of InfoLM or BaryScore,
+        combine_with: metric to combine with the NLI score: infolm or baryscore (with uniform token
+            weights, idf=False), recall (the fraction of the reference's tokens that occur in the
+            candidate) or none; None: by task. In Python, also the settings of InfoLM or BaryScore,
             which are used unchanged.
         nli_weight: weight of the NLI score in a combination, from 0 to 1; None: by task, else 0.5
             with recall and 0.2 with another metric.
-        combine_baseline: baseline of the metric in combine_with: a file written by infolm baseline;
-            None: a baseline of the package.
+        combine_baseline: baseline for the metric in combine_with: a file written by infolm
+            baseline; None: the package's baseline.
         labels: label names in the order of the model's outputs, such as
             contradiction,neutral,entailment; None: read from the model's configuration.
         probabilities: also return the probabilities e, n and c for each score.
-        max_length: maximum tokens of both texts together, including special tokens; None: the
-            model's limit.
+        max_length: maximum number of tokens in both texts together, including special tokens; None:
+            the model's limit.
         long_text: handling of longer pairs: truncate (the longer text first) or error.
 
     >>> MENLISettings(formula=["e", "e-c"]).names
@@ -152,7 +152,7 @@ class MENLISettings(ModelSettings):
             )
 
     def resolve(self, name: str) -> Any:
-        """Return the effective value of a setting: its explicit value, or else the task's value.
+        """Return the value of a setting, or the task's default if it is None.
 
         >>> MENLISettings(task="summary", formula="e").resolve("direction")
         'hr'
@@ -162,13 +162,13 @@ class MENLISettings(ModelSettings):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Full names of the scores of a pair."""
+        """Full names of the requested scores."""
         value = self.resolve("formula")
         return (value,) if isinstance(value, str) else tuple(value)
 
     @property
     def several(self) -> bool:
-        """Whether `formula` is a list, so that scores are named by formula."""
+        """True if `formula` is a list, so that scores are returned by formula."""
         return isinstance(self.formula, tuple)
 
     @property
@@ -179,7 +179,7 @@ class MENLISettings(ModelSettings):
 
     @property
     def needs_sources(self) -> bool:
-        """True if the candidates are compared with sources only."""
+        """True if candidates must be scored against sources."""
         return self.task == SOURCE
 
     def targets(self, references: Any, sources: Any) -> Any:
@@ -210,8 +210,8 @@ class MENLISettings(ModelSettings):
     def other(self) -> Any:
         """Settings of the metric to combine with; None for recall and without a combination.
 
-        By name, a metric uses idf=False, so that the score of a pair does not depend on other
-        pairs. It inherits the runtime settings, and "bundled" if that is the NLI model.
+        A metric selected by name uses idf=False, so that a pair's score does not depend on other
+        pairs. It inherits the runtime settings, and the bundled model if the NLI model is bundled.
 
         >>> MENLISettings(combine_with="infolm").other.idf
         False
@@ -241,7 +241,7 @@ class MENLISettings(ModelSettings):
 
     @property
     def extra_columns(self) -> tuple[str, ...]:
-        """Names of the columns of probabilities, if they are requested."""
+        """Names of the probability columns, if probabilities are requested."""
         names = self.names if self.probabilities else ()
         return tuple(f"{name}_probabilities_{letter}" for name in names for letter in "enc")
 
@@ -261,7 +261,7 @@ class MENLISettings(ModelSettings):
         return fields
 
     def label(self, name: str) -> str:
-        """Return the formula, in a combination with the weights of both metrics.
+        """Return the formula; in a combination, also the other metric and both weights.
 
         >>> MENLISettings(combine_with="infolm").label("e-c")
         '0.2 e-c + 0.8 infolm'
@@ -271,7 +271,7 @@ class MENLISettings(ModelSettings):
         return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
-        """Return settings with all formulas; in a combination for all weights of the other metric.
+        """Return settings with all formulas; in a combination, one per token weighting scheme.
 
         >>> combinations = MENLISettings(combine_with="infolm").baseline_settings()
         >>> [settings.other.idf for settings in combinations]
@@ -309,7 +309,7 @@ class Labels:
 
 
 def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | None) -> Labels:
-    """Return the labels of a model from its `id2label`, or from `labels` in output order.
+    """Find the output index of each label in a model's `id2label`, or in `labels`.
 
     Names must begin with "entail", "neutral" and "contradict", in upper or lower case. Models with
     two labels, "entailment" and "not_entailment", are also accepted.
@@ -341,7 +341,7 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
 
 
 def _parse_label(name: str) -> str:
-    """Return the label that a name denotes, a key of KINDS, or "" if it is unknown."""
+    """Return the key in KINDS that matches a label name, or "" if none matches."""
     name = name.strip().casefold()
     return next((kind for kind, pattern in KINDS.items() if pattern.match(name)), "")
 

@@ -1,7 +1,7 @@
 """Verdicts on answers: likely correct, unclear or likely wrong.
 
 Source: human verdicts on LLM answers of EVOUNA and DIVER-QA. The thresholds were chosen on one half
-of the questions, the precisions measured on the other half (`python -m tools.answers report`).
+of the questions, and tested on the other half (`python -m tools.answers report`).
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def describe_verdicts(
     Args:
         scorer: a MENLI scorer.
         signature: signature of the scores.
-        counts: of texts, tokens and warnings.
+        counts: numbers of texts, tokens and warnings.
         scores: scores of the answers.
     """
     if not has_thresholds(scorer, signature):
         return (
-            "verdict: none, because thresholds exist only for --task answer with its own settings "
-            "and --model bundled in float32"
+            "verdict: none, because thresholds exist only for --task answer with its default "
+            "settings and --model bundled in float32"
         )
     # An empty answer is not out of domain, but wrong.
     if not is_reliable({name: count for name, count in counts.items() if name != "empty"}):

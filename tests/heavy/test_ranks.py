@@ -95,7 +95,7 @@ INVALID = {  # by the error message
     f"{MISMATCH}rescaled is package-": case(
         0, 4, 7, **METRIC, **SHARE, options_on_rank={1: {"rescale_with_baseline": True}}
     ),
-    f"{MISMATCH}scores asked for is a list instead of one": case(
+    f"{MISMATCH}requested scores is a list instead of one name": case(
         0, 4, 7, on_rank={1: {"information_measure": ["fisher_rao"]}}
     ),
     f"{MISMATCH}size is 2 instead of 1": case(0, 4, 7, metric="toy", on_rank={1: {"size": 2}}),

@@ -35,7 +35,8 @@ VARIANTS = [
 
 def load(folder, dtype="float32", fast=True):
     checkpoint = open_checkpoint(str(folder), None, masked_lm.ARCHITECTURE)
-    return masked_lm.load_masked_lm(checkpoint, InfoLMSettings(device="cpu", dtype=dtype), fast)
+    settings = InfoLMSettings(device="cpu", dtype=dtype)
+    return masked_lm.MaskedLM.load(checkpoint, settings, masked_lm.HEADS, fast)
 
 
 @pytest.fixture(scope="module")

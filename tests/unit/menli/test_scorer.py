@@ -219,7 +219,7 @@ INVALID = [
     (("not_entailment", "entailment"), {"formula": ["e", "e-c"]}, "'e-c' .* two labels"),
     (("LABEL_0", "LABEL_1", "LABEL_2"), {}, "name its outputs in order"),
     (LABELS, {"labels": ("entailment", "not_entailment")}, "must name the 3 outputs"),
-    (LABELS, {"max_length": 4}, "max_length must be at least 5, .* 3 special .* got 4"),
+    (LABELS, {"max_length": 4}, "max_length must be at least 5 .* 3 special .* got 4"),
     (LABELS, {"max_length": 41}, "max_length must be at most 40, .* got 41"),
     (LABELS, {"long_text": "error"}, "tokens together, more than max_length=40: .* long_text"),
 ]
