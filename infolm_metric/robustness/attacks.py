@@ -1,8 +1,8 @@
-"""Twelve attacks, by name: each perturbs a text so that a metric should detect it.
+"""Twelve attacks that perturb a text in a way that a metric should detect.
 
-Nine attacks on adequacy change the meaning, three attacks on fluency the wording (Chen and Eger
-2023, MENLI; Sai et al. 2021). Attacks are deterministic: random numbers are seeded by the text.
-An attack is skipped if its rule cannot be applied unambiguously.
+Nine attacks change the meaning (adequacy), and three damage the language (fluency), as in Chen and
+Eger 2023 (MENLI) and Sai et al. 2021. Attacks are deterministic, because the random numbers are
+seeded with the text. An attack that cannot be applied unambiguously is skipped.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ EXCLUDED_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
 EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
 GOVERNORS = frozenset(WORDS["governing"])
 PARTICIPLE_PREPOSITIONS = PREPOSITIONS.difference(WORDS["particles"])
-"""Prepositions that can follow any participle: "painted in", not "painted up"."""
+"""Prepositions that can follow any participle, such as "in" ("painted in"), but not "up"."""
 POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
 MAX_DROPPED = 0.2  # fraction of the words
 MIN_WORDS = 5  # in a text that loses one
@@ -49,13 +49,13 @@ MIN_DISTINCT_WORDS = 4  # in a text to shuffle
 
 
 def _find_nouns(text: Text) -> list[int]:
-    """Return the indices of nouns that another noun in the same number can replace."""
+    """Return the indices of nouns that can be replaced by any noun with the same number."""
     nouns = (index for index in text.words if grammar.is_noun(text, index))
     return [index for index in nouns if text.tokens[index] not in EXCLUDED_NOUNS]
 
 
 def _find_objects(text: Text) -> list[int]:
-    """Return the indices of nouns to which "and lamp" can be added."""
+    """Return the indices of nouns after which "and lamp" can be inserted."""
     return [index for index in _find_nouns(text) if _is_object(text, index)]
 
 
@@ -71,7 +71,7 @@ def _is_object(text: Text, index: int) -> bool:
 
 
 def _find_verbs(text: Text) -> list[int]:
-    """Return the indices of verbs that any transitive verb can replace."""
+    """Return the indices of verbs that can be replaced by any transitive verb."""
     return [
         index
         for index in text.words
@@ -82,7 +82,7 @@ def _find_verbs(text: Text) -> list[int]:
 
 
 def _is_active(text: Text, index: int) -> bool:
-    """Return True for a finite verb, an infinitive and "visiting" before an object."""
+    """Return True for "visits", "to visit" or "visiting" before an object."""
     tag, before = grammar.find_tag(text.tokens[index], "VERB"), text.lower(index - 1)
     finite = grammar.is_third_person(text, index) or grammar.is_past_tense(text, index)
     base = tag == "VB" and before in MODALS | {"to"}
@@ -91,7 +91,7 @@ def _is_active(text: Text, index: int) -> bool:
 
 
 def _is_passive(text: Text, index: int) -> bool:
-    """Return True for "was located in" and "a film directed by"."""
+    """Return True for a participle as in "was located in" and "a film directed by"."""
     after, helper = text.lower(index + 1), grammar.skip_adverbs(text, index, -1)
     passive = helper in BE | {"been", "being"} and (
         after in PARTICIPLE_PREPOSITIONS | {"and"} or not after.isalnum()
@@ -118,7 +118,10 @@ def _find_adjectives(text: Text) -> list[int]:
 def _replace_word(
     text: str, random: Random, find: Callable[[Text], list[int]], part: str, join: bool = False
 ) -> str | None:
-    """Replace a word that `find` returns with another in the same form, or join both with "and"."""
+    """Replace a random word that `find` selects with another word in the same form.
+
+    With `join`, keep both words and join them with "and".
+    """
     words = Text.parse(text)
     indices = find(words)
     if not indices:
@@ -154,7 +157,7 @@ def replace_name(text: str, random: Random) -> str | None:
 
 
 def drop_words(text: str, random: Random) -> str | None:
-    """Drop 1% to 20% of the words, at least one of them a content word."""
+    """Drop 1% to 20% of the words, including at least one content word."""
     words = text.split()
     targets = [index for index, word in enumerate(words) if word.lower() not in FUNCTION_WORDS]
     if len(words) < MIN_WORDS or not targets:
@@ -194,7 +197,7 @@ def swap_letters(text: str, random: Random) -> str | None:
 
 
 def replace_numbers(text: str, random: Random) -> str | None:
-    """Replace every number consistently with another in the same form; keep "1" before a noun."""
+    """Replace each distinct number with another number in the same form; keep "1" before a noun."""
     numbers = [
         number
         for number in grammar.find_numbers(text)
@@ -208,7 +211,7 @@ def replace_numbers(text: str, random: Random) -> str | None:
 
 
 def _draw_number(number: str, random: Random) -> str:
-    """Draw other digits; the first is not 0, and the number is neither 1 nor the same."""
+    """Draw a different number in the same form that is not 1 and does not start with 0."""
     replacement = number
     while replacement in (number, "1"):
         digits = [str(random.randrange(10)) if symbol.isdigit() else symbol for symbol in number]
@@ -226,7 +229,7 @@ CONTRACTIONS = {"wo": "will", "ca": "can", "sha": "shall"}
 
 
 def negate(text: str, random: Random) -> str | None:
-    """Remove the negation if there is one, otherwise insert one, by the first rule that applies."""
+    """Apply the first rule that fits: remove a negation, or else insert one."""
     words = Text.parse(text)
     for rule, allowed in (
         (_remove_not, _allows_removal),
@@ -256,7 +259,7 @@ def _remove_not(text: Text, index: int) -> dict[int, str]:
 
 
 def _allows_removal(text: Text, index: int) -> bool:
-    """Return True if the sentence is a statement without "not", unlike "or not" and "not any"."""
+    """Return True if the sentence is a correct statement without "not", unlike with "not any"."""
     before, after = text.sentence(index)
     next_words = {word for word in after[:2] if word != "not"}
     polar = POLARITY_WORDS & {*before, *after} or "or" in before[-1:]
@@ -264,7 +267,7 @@ def _allows_removal(text: Text, index: int) -> bool:
 
 
 def _allows_negation(text: Text, index: int) -> bool:
-    """Return True if "not" negates a statement that has a subject and no negation yet."""
+    """Return True if the sentence is a statement with a subject and without a negation."""
     before, after = text.sentence(index)
     words = {*before, *after}
     negation = NEGATIONS & words or any(word.endswith(("n't", "n’t")) for word in words)
@@ -296,16 +299,17 @@ def _deny(text: Text, index: int, helper: str) -> dict[int, str]:
 # Pronouns.
 
 POSSESSIVES = {"his": ("her", "hers"), "her": ("his", "him")}
-"""Replacements before a noun, and elsewhere."""
+"""Replacements of possessives before a noun, and elsewhere."""
 AMBIGUOUS = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
 )
-"""Subject or object, "has" or "is", possessive or not; or pairs such as "he and I"."""
+"""Pronouns with an unclear replacement: "you" (subject or object), "he's" ("is" or "has"), pairs
+such as "he and I", and "his" before a quotation (possessive or not)."""
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """Swap all pronouns outside titles, and adapt the verb after "I"."""
+    """Change the person of all pronouns outside titles, and adapt the verb after "I"."""
     words = Text.parse(text)
     edits: dict[int, str] = {}
     for index in () if AMBIGUOUS.search(text) else words.words:
@@ -326,7 +330,7 @@ def swap_pronouns(text: str, random: Random) -> str | None:
 
 
 def _is_finite(word: str) -> bool:
-    """Return True for a possible verb after "I", which may also be the number of a king."""
+    """Return True if the word after "I" can be a verb, so that "I" is not a numeral ("James I")."""
     helper = word in {"am", "was"} | HAVE | DO | MODALS
     return helper or grammar.is_base(word) or grammar.find_tag(word, "VERB") == "VBD"
 
@@ -339,7 +343,7 @@ GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
-    """Change the number of the first finite auxiliary; if none, drop the "s" of the first verb."""
+    """Change the number of the first auxiliary or, without one, drop the "s" of the first verb."""
     words = Text.parse(text)
     verbs = [index for index in words.words if grammar.is_third_person(words, index)]
     partners = {index: PARTNERS.get(words.tokens[index], "") for index in words.words}
@@ -351,7 +355,7 @@ def disagree(text: str, random: Random) -> str | None:
 
 
 def _has_one_number(text: Text, index: int) -> bool:
-    """Return True if the subject has one number, so that the verb is wrong in the other."""
+    """Return True if the subject is clearly singular or plural, so a changed verb is an error."""
     subject, predicate = text.sentence(index)
     groups = GROUPS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
     if not subject or groups or AMOUNTS & {*subject}:
@@ -369,8 +373,8 @@ class Attack:
 
     Attributes:
         name: as in `ATTACKS`.
-        kind: "adequacy", which changes the meaning, or "fluency", which changes the wording.
-        rule: attacks a text with random numbers; returns None if the attack does not apply.
+        kind: "adequacy" (changes the meaning) or "fluency" (damages the language).
+        rule: function that attacks a text; it returns None if the attack does not apply.
     """
 
     name: str
@@ -407,7 +411,7 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
     Args:
         text: an English text.
         name: one of `ATTACKS`.
-        seed: a whole number >= 0; the result depends only on the text, the attack and the seed.
+        seed: a whole number >= 0. The same text, attack and seed always give the same result.
 
     Returns:
         The attacked text, or None if the attack does not apply or changes nothing.
@@ -429,5 +433,5 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
 
 
 def stable_hash(seed: int, name: str, text: str) -> int:
-    """Return a hash that is the same on every machine and in every process."""
+    """Return a hash that is the same in every process and on every machine."""
     return int.from_bytes(hashlib.sha256(f"{seed}\n{name}\n{text}".encode()).digest(), "big")
