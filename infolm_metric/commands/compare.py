@@ -57,8 +57,8 @@ def run(arguments: argparse.Namespace) -> None:
     settings = options.read_settings(arguments.metric, arguments)
     if "candidates" in settings.idf_sides:
         raise ValueError(
-            "--idf separate estimates different token weights for each system, so scores are not "
-            "comparable; use references, none or a file written by infolm idf"
+            "--idf separate estimates token weights from each system's own texts, so scores are "
+            "not comparable; use references, none or a file written by infolm idf"
         )
     rows = [
         [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
