@@ -12,16 +12,14 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from infolm_metric.commands import options
 from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.results import Result, is_reliable, warn
 from infolm_metric.core.tables import read_parallel
-
-if TYPE_CHECKING:
-    from infolm_metric.core.results import Result
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
 DOMAIN_COUNTS = ("texts", "out_of_domain")
@@ -108,8 +106,6 @@ def _score(
 
     Each row contains one candidate per system, followed by the references.
     """
-    from infolm_metric.core.results import warn
-
     if len(rows) < FEW:
         warnings.warn(
             f"infolm: got {len(rows)} texts; with fewer than {FEW}, differences are mostly due to "
@@ -132,7 +128,6 @@ def _rows(
 
     The verdict is None if the texts are out of domain.
     """
-    from infolm_metric.core.results import is_reliable
     from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed

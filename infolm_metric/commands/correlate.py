@@ -96,10 +96,8 @@ def run(arguments: argparse.Namespace) -> None:
     if settings is not None:
         grids, result = score_ratings(settings, ratings, arguments)
         metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
-        direction = "higher is better."
-        if not result.higher_is_better:
-            direction = "lower is better; scores are negated, as if higher were better."
-        remarks += [f"{', '.join(names)}: {direction}", f"signature: {signature}"]
+        direction = "higher is better" if result.higher_is_better else "lower is better; negated"
+        remarks += [f"{', '.join(names)}: {direction}.", f"signature: {signature}"]
     table = agreement(
         ratings.human,
         metrics,

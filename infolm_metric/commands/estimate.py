@@ -49,8 +49,6 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_repeated(group, "--criterion", help=text)
     text = "column with another metric's scores, used instead of --metric; requires no texts"
     group.add_argument("--scores", metavar="NAME", help=text)
-    text = "use the scores under metrics instead of --metric, if there is only one metric"
-    group.add_argument("--no-metric", action="store_true", help=text)
     options.add_columns(group, types)
     options.add_metric(parser, types)
     options.add_output(parser.add_argument_group("output"))
@@ -70,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not -1 <= arguments.correlation <= 1:
         raise ValueError(f"--correlation must be in [-1, 1], got {arguments.correlation}")
     settings = None
-    if not (arguments.scores or arguments.no_metric):
+    if not arguments.scores:
         settings = options.read_settings(arguments.metric, arguments)
         if len(settings.names) > 1:
             raise ValueError(
@@ -93,7 +91,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.plan is not None:
         check_count(arguments.plan, len(ratings.samples))
     if settings is None:
-        metric, signature = _column(ratings, arguments.scores), None
+        metric, signature = _column(ratings), None
     else:
         (metric,), result = score_ratings(settings, ratings, arguments)
         signature = result.signature
@@ -104,14 +102,8 @@ def run(arguments: argparse.Namespace) -> None:
     options.write_report(arguments, {**report, "signature": signature}, lines)
 
 
-def _column(ratings: Ratings, name: str | None) -> np.ndarray:
-    """Return the grid of another metric's scores; raise ValueError if a row has no score."""
-    if name is None and len(ratings.metrics) != 1:
-        names = ", ".join(ratings.metrics) or "none"
-        raise ValueError(
-            f"--no-metric requires the scores of exactly one other metric, got {names}; use "
-            "--scores NAME"
-        )
+def _column(ratings: Ratings) -> np.ndarray:
+    """Return the grid of the scores in the table; raise ValueError if a row has no score."""
     ((name, grid),) = ratings.metrics.items()
     missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
     if missing:

@@ -27,13 +27,14 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
+from infolm_metric.core.baselines import BaselineStats, Verdict, most_frequent, resolve_baseline
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import finite, json_line
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.results import Summary, is_reliable, mean, warn
 from infolm_metric.core.tables import Source, read_rows
 
 if TYPE_CHECKING:
-    from infolm_metric.core.baselines import BaselineStats
-    from infolm_metric.core.results import Summary
     from infolm_metric.core.scorer import Scorer
 
 FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
@@ -156,9 +157,6 @@ def _run_job(request: ScoreRequest) -> None:
 
 def _score_in_memory(request: ScoreRequest) -> None:
     """Score all pairs in one call and write the result."""
-    from infolm_metric.core.baselines import most_frequent, resolve_baseline
-    from infolm_metric.core.inputs import Pairs
-    from infolm_metric.core.results import Summary, mean, warn
     from infolm_metric.jobs import resume
 
     source, settings, output = request.source, request.settings, request.output
@@ -218,8 +216,8 @@ def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
     """Yield each mean score with its interpretation, then the signature."""
     prefix = f"mean of {result.pairs} pairs; " if result.pairs > 1 else ""
     for name in scorer.settings.names:
-        title, mean = scorer.settings.label(name), result.means[name]
-        yield f"{title}: {mean:.6g} ({prefix}{_meaning(scorer, name)})"
+        title = scorer.settings.label(name)
+        yield f"{title}: {result.means[name]:.6g} ({prefix}{_meaning(scorer, name)})"
         if result.baseline:
             yield _verdict(scorer, name, result, result.baseline[name])
         if (rescaled := result.means.get(f"{name}_rescaled")) is not None:
@@ -255,9 +253,6 @@ def _meaning(scorer: Scorer, name: str) -> str:
 
 def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
     """Describe the baseline, and compare the mean score with it."""
-    from infolm_metric.core.baselines import Verdict
-    from infolm_metric.core.results import is_reliable
-
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
     words = str(verdict)

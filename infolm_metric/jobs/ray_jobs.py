@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BATCH = 256  # pairs that an actor scores together
 COUNTED = 4096  # pairs that a task counts together
-READERS = {".parquet": "read_parquet", ".jsonl": "read_json"}
+READERS = {".parquet": ray.data.read_parquet, ".jsonl": ray.data.read_json}
 """Readers of `ray.data` by file extension."""
 
 
@@ -125,12 +125,10 @@ def score_source(
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error) from error
     parquet = pyarrow.dataset.dataset(output, format="parquet")
-    names = parquet.schema.names  # columns of the source, followed by the scores
-    names = names[names.index(scorer.settings.names[0]) :]
-    rows, sums = 0, dict.fromkeys(names, 0.0)
-    for part in parquet.to_batches(columns=names):
+    rows, sums = 0, dict.fromkeys(result_columns(scorer.settings, baseline), 0.0)
+    for part in parquet.to_batches(columns=list(sums)):
         rows += len(part)
-        for name in names:
+        for name in sums:
             sums[name] += pyarrow.compute.sum(part[name]).as_py() or 0.0
     warn(counts, scorer.warning_messages)
     stats = scorer.baseline_stats(scorer.settings, statistics, baseline, references)
@@ -164,8 +162,7 @@ def _open_files(path: str) -> Dataset:
             f"files, got {path!r}; convert it, or omit --engine ray"
         )
     check_exists([path], again=True)
-    read = getattr(ray.data, READERS[suffix])
-    return read(os.path.abspath(path))  # workers have different working directories
+    return READERS[suffix](os.path.abspath(path))  # workers have different working directories
 
 
 def start(verbose: bool = False) -> None:

@@ -29,10 +29,7 @@ from infolm_metric.core.tables import Row, cell, parse_pair, read_rows
 
 SCORE = "score"
 """Default column of human scores in rows without systems."""
-IS_HUMAN_VALUES = {
-    **dict.fromkeys(("true", "1", "1.0"), True),
-    **dict.fromkeys(("false", "0", "0.0", "", "none", "nan", "<na>"), False),
-}
+TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0", "", "none", "nan", "<na>")
 """Values of `is_human` in lower case; pandas writes floats if some values are missing."""
 
 
@@ -316,9 +313,9 @@ def _format_name(value: Any) -> str:
 def _is_human(where: str, row: Mapping[str, Any]) -> bool:
     """Return True if a human wrote the text of the row."""
     word = str(row.get("is_human", "")).casefold()
-    if word not in IS_HUMAN_VALUES:
+    if word not in TRUE + FALSE:
         raise ValueError(f"{where}: 'is_human' must be true or false, got {word!r}")
-    return IS_HUMAN_VALUES[word]
+    return word in TRUE
 
 
 def _collect_scores(where: str, row: Mapping[str, Any], group: str) -> dict[str, Any]:

