@@ -43,11 +43,11 @@ Estimates = dict[tuple[str, ...], "MeanEstimate"]  # (system, criterion) or (one
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command."""
     group = parser.add_argument_group("ratings")
-    text = "table of texts, some with human scores; - reads JSON Lines from standard input"
+    text = "table of texts, some with human scores; - reads standard input"
     group.add_argument("data", metavar="RATINGS", help=text)
     text = "human score to estimate; repeat for several (default: all)"
     options.add_repeated(group, "--criterion", help=text)
-    text = "column with another metric's scores, used instead of --metric; requires no texts"
+    text = "column with another metric's scores, used instead of --metric"
     group.add_argument("--scores", metavar="NAME", help=text)
     options.add_columns(group, types)
     options.add_metric(parser, types)

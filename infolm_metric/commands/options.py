@@ -61,7 +61,7 @@ def add_metric(
     """
     group = parser.add_argument_group("metric")
     default = f"default: {metrics.DEFAULT}{'; repeat for several' if multiple else ''}"
-    text = f"{', '.join(metrics.METRICS)} ({default}); add --help for its settings"
+    text = f"{', '.join(metrics.METRICS)} ({default}); with --help, lists its settings"
     choices = list(metrics.METRICS)
     if multiple:
         add_repeated(group, "--metric", choices=choices, help=text)

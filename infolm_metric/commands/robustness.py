@@ -32,7 +32,7 @@ SCORES = (
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command."""
     group = parser.add_argument_group("test cases")
-    text = "output of infolm attack; - reads it from standard input"
+    text = "output of infolm attack; - reads JSON Lines from standard input"
     group.add_argument("file", metavar="FILE", help=text)
     options.add_repeated(group, "--scores", help=SCORES)
     text = "metric in --scores for which lower is better; repeatable"
