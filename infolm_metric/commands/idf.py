@@ -1,9 +1,9 @@
 """`infolm idf`: compute the inverse document frequencies of a corpus and save them.
 
 CORPUS is plain text with one document per line, or a table (.jsonl, .ndjson, .csv, .tsv, .parquet)
-with a column of texts or lists of texts, each of which is a document. Pass the same model,
---max-length and --long-text as for scoring, because documents are truncated in the same way. To use
-the result, run infolm score --idf FILE.
+with a column of texts or lists of texts. Each text is a document. Pass the same model, --max-length
+and --long-text as for scoring, because documents are truncated in the same way. To use the result,
+run infolm score --idf FILE.
 
 For example:
   infolm idf references.txt more.jsonl --column summary --model bundled -o references.idf

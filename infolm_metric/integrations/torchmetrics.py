@@ -49,8 +49,8 @@ class TextMetric(torchmetrics.Metric):
         process_group: dist.ProcessGroup | None = None,
         **settings: Any,
     ) -> None:
-        # distributed_score synchronizes the ranks. A cached result would keep a rank from calling
-        # it.
+        # distributed_score synchronizes the ranks, so all ranks must call it, even if a rank has
+        # already computed its result.
         super().__init__(
             process_group=process_group, sync_on_compute=False, compute_with_cache=False
         )

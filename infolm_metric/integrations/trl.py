@@ -82,7 +82,7 @@ def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
 
 
 def completion_text(completion: str | Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of a completion, a string or a list of messages by several roles.
+    """Return a completion's text: the string itself, or the assistant's messages in a list.
 
     >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])
     'Yes.'

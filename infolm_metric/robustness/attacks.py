@@ -43,9 +43,9 @@ GOVERNORS = frozenset(WORDS["governing"])
 PARTICIPLE_PREPOSITIONS = PREPOSITIONS.difference(WORDS["particles"])
 """Prepositions that can follow any participle, such as "in" ("painted in"), but not "up"."""
 POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
-MAX_DROPPED = 0.2  # fraction of the words
-MIN_WORDS = 5  # in a text that loses one
-MIN_DISTINCT_WORDS = 4  # in a text to shuffle
+MAX_DROPPED = 0.2  # maximum fraction of words that are dropped
+MIN_WORDS = 5  # words that a text must have before any is dropped
+MIN_DISTINCT_WORDS = 4  # distinct words that a text must have to be shuffled
 
 
 def _find_nouns(text: Text) -> list[int]:
@@ -259,7 +259,7 @@ def _remove_not(text: Text, index: int) -> dict[int, str]:
 
 
 def _allows_removal(text: Text, index: int) -> bool:
-    """Return True if the sentence is a correct statement without "not", unlike with "not any"."""
+    """Return True if removing "not" leaves a correct statement, unlike in "not any"."""
     before, after = text.sentence(index)
     next_words = {word for word in after[:2] if word != "not"}
     polar = POLARITY_WORDS & {*before, *after} or "or" in before[-1:]

@@ -16,7 +16,7 @@ WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 @dataclass(frozen=True)
 class Text:
-    """A text as tokens (words, numbers and punctuation marks), and the blanks before each token.
+    """Text as a sequence of words, numbers and punctuation marks, with the blanks before each.
 
     >>> Text.parse("Ann's well-known cat, in 3rd place.").tokens
     ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'place', '.')
