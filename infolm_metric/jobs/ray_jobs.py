@@ -125,10 +125,12 @@ def score_source(
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error) from error
     parquet = pyarrow.dataset.dataset(output, format="parquet")
-    rows, sums = 0, dict.fromkeys(result_columns(scorer.settings, baseline), 0.0)
-    for part in parquet.to_batches(columns=list(sums)):
+    names = parquet.schema.names  # columns of the source, followed by the scores
+    names = names[names.index(scorer.settings.names[0]) :]
+    rows, sums = 0, dict.fromkeys(names, 0.0)
+    for part in parquet.to_batches(columns=names):
         rows += len(part)
-        for name in sums:
+        for name in names:
             sums[name] += pyarrow.compute.sum(part[name]).as_py() or 0.0
     warn(counts, scorer.warning_messages)
     stats = scorer.baseline_stats(scorer.settings, statistics, baseline, references)
