@@ -93,12 +93,7 @@ class TextMetric(torchmetrics.Metric):
     def forward(self, preds: Any, target: Any) -> Tensor | dict[str, Tensor]:
         """Store pairs for `compute`, and return the mean score of only these pairs.
 
-        Args:
-            preds: as for `update`.
-            target: as for `update`.
-
-        Returns:
-            As for `compute`.
+        `preds` and `target` are as for `update`, and the result is as for `compute`.
         """
         self.update(preds, target)
         score = self._mean(self.scorer.score(preds, target))

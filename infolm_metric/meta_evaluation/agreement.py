@@ -83,19 +83,9 @@ class AgreementTable:
     seed: int
 
     def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
-        """Return a cell of the table.
+        """Return the cell for a `metric`, `criterion`, `level` and `statistic`, as in `Agreement`.
 
-        Args:
-            metric: the name of the metric.
-            criterion: the name of the criterion.
-            level: "system" or "text".
-            statistic: the name of the statistic, as in `Agreement`.
-
-        Returns:
-            The cell.
-
-        Raises:
-            KeyError: there is no such cell.
+        Raises KeyError if there is no such cell.
         """
         key = (metric, criterion, level, statistic)
         for cell in self.cells:
@@ -104,13 +94,9 @@ class AgreementTable:
         raise KeyError(key)
 
     def names(self, attribute: str) -> list[str]:
-        """Return the metrics, criteria, levels or statistics in the table.
+        """Return the distinct names in the table, in the order of the cells.
 
-        Args:
-            attribute: "metric", "criterion", "level" or "statistic".
-
-        Returns:
-            The distinct names, in the order of the cells.
+        `attribute` is "metric", "criterion", "level" or "statistic".
         """
         return list(dict.fromkeys(getattr(cell, attribute) for cell in self.cells))
 

@@ -68,15 +68,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return Spearman's rho over the last axis, with mean ranks for ties.
 
-    Args:
-        x: as for `pearson`.
-        y: as for `pearson`.
-
-    Returns:
-        float64 [...], as for `pearson`.
-
-    Raises:
-        ValueError: as for `pearson`.
+    `x`, `y`, the result and errors are as for `pearson`.
 
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
@@ -88,15 +80,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return Kendall's tau-b, which corrects for ties, over the last axis.
 
-    Args:
-        x: as for `pearson`.
-        y: as for `pearson`.
-
-    Returns:
-        float64 [...], as for `pearson`.
-
-    Raises:
-        ValueError: as for `pearson`.
+    `x`, `y`, the result and errors are as for `pearson`.
 
     >>> kendall(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])).round(3)
     np.float64(0.667)
@@ -200,19 +184,10 @@ def pairwise_accuracy(
     """Return the fraction of system pairs that the metric ranks as humans do.
 
     Pairs with equal human scores are skipped; a pair with equal metric scores counts as an error
-    (Kocmi et al. 2021, "To Ship or Not to Ship").
+    (Kocmi et al. 2021, "To Ship or Not to Ship"). At the level "text", pairs of texts within each
+    sample are compared. `human`, `metric`, `level`, `missing` and errors are as for `correlation`.
 
-    Args:
-        human: human scores, as for `correlation`.
-        metric: the metric's scores, same shape.
-        level: "system" for pairs of system means, or "text" for pairs of texts within a sample.
-        missing: as for `correlation`.
-
-    Returns:
-        The fraction, from 0 to 1; NaN if all human scores are equal.
-
-    Raises:
-        ValueError: as for `correlation`.
+    Returns the fraction, from 0 to 1, or NaN if all human scores are equal.
 
     >>> pairwise_accuracy(np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [3.0], [2.0]]))
     0.6666666666666666
@@ -228,19 +203,11 @@ def calibrated_accuracy(
 
     Human scores are often equal, but metric scores rarely are. Therefore, metric differences up to
     a threshold count as ties. The threshold is the one that maximizes the accuracy on these data
-    (Deutsch, Foster and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration).
+    (Deutsch, Foster and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At
+    the level "system", pairs of system means are compared. `human`, `metric`, `level`, `missing`
+    and errors are as for `correlation`.
 
-    Args:
-        human: human scores, as for `correlation`.
-        metric: the metric's scores, same shape.
-        level: "text" for pairs of texts within a sample, or "system" for pairs of system means.
-        missing: as for `correlation`.
-
-    Returns:
-        The fraction, from 0 to 1; NaN if no sample has two texts with scores.
-
-    Raises:
-        ValueError: as for `correlation`.
+    Returns the fraction, from 0 to 1, or NaN if no sample has two texts with scores.
 
     >>> human = np.array([[1.0], [1.0], [3.0]])
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]]))
@@ -278,21 +245,11 @@ def partial_correlation(
 ) -> float:
     """Return the partial correlation of a metric with human scores given a covariate.
 
-    The linear effect of the covariate, such as the text length, is removed from both scores.
+    The linear effect of the `covariate`, such as the text length, is removed from both scores.
+    `human`, `metric`, `level`, `missing` and errors are as for `correlation`.
 
-    Args:
-        human: human scores, as for `correlation`.
-        metric: the metric's scores, same shape.
-        covariate: values of the covariate, same shape.
-        level: as for `correlation`.
-        missing: as for `correlation`.
-
-    Returns:
-        Pearson's partial correlation, from -1 to 1; NaN if it is not defined, for example with
-        fewer than 4 systems.
-
-    Raises:
-        ValueError: as for `correlation`.
+    Returns Pearson's partial correlation, from -1 to 1, or NaN if it is not defined, for example
+    with fewer than 4 systems.
 
     >>> lengths = np.array([[9.0], [12.0], [20.0], [16.0], [11.0]])
     >>> human = np.array([[3.0], [5.0], [4.0], [4.0], [2.0]])

@@ -171,18 +171,7 @@ def approximate_randomization(
     """Test the difference between two systems' mean scores with the paired permutation test.
 
     The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005).
-
-    Args:
-        scores: one system's scores, float64 [samples].
-        baseline: the other system's scores of the same samples, float64 [samples].
-        resamples: the number of permutations, >= 1.
-        seed: the seed of the permutations.
-
-    Returns:
-        The two-sided p-value, in (0, 1].
-
-    Raises:
-        TypeError, ValueError: as for `paired_bootstrap`.
+    `scores`, `baseline`, `resamples`, `seed`, the result and errors are as for `paired_bootstrap`.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
