@@ -25,7 +25,7 @@ from page.scoring import EXPECTED_ERRORS, VIEWS, compare, refusal  # noqa: E402
 
 
 class BodyLimit:
-    """Middleware that reads at most BODY_BYTES of a request, regardless of its declared length."""
+    """Middleware that reads at most BODY_BYTES per request, regardless of the declared length."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -60,7 +60,7 @@ def score(
 
 
 def build(metric: str) -> gr.Blocks:
-    """Build the demo with a preselected metric; visitors' texts are not stored."""
+    """Build the demo with a preselected metric; it does not store visitors' texts."""
     with gr.Blocks(
         title="InfoLM: compare and score texts",
         analytics_enabled=False,
@@ -77,7 +77,7 @@ def build(metric: str) -> gr.Blocks:
 
 
 def launch(demo: gr.Blocks, **options: Any) -> Any:
-    """Launch the demo; the only files it serves are a visitor's own uploads and downloads."""
+    """Launch the demo; it serves no files except the visitor's own uploads and downloads."""
     return demo.launch(
         theme=THEME,
         css_paths=STYLE,

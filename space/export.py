@@ -2,10 +2,10 @@
 
     python space/export.py FOLDER --metric infolm
 
-The metric is preselected in the demo. The folder contains its metric card and module script, so
-`evaluate.load("<user>/<metric>")` works. requirements.txt pins the packages that the demo imports
-to the tested versions, because a Space installs only from this file. Push the folder to a Space
-with git; large files are stored in LFS.
+The demo starts with the chosen metric. The folder contains the metric's card and module script, so
+`evaluate.load("<user>/<metric>")` works. requirements.txt, from which the Space installs packages,
+pins the packages that the demo imports to the tested versions. Push the folder to a Space with git;
+large files are stored in LFS.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ IMPORTED_PACKAGES = (
 
 
 def export(folder: Path, metric: str) -> None:
-    """Export to a new or empty folder; raise ValueError for any other path."""
+    """Export the Space to a new or empty folder; raise ValueError for any other path."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ValueError(f"{folder} must be a new or empty folder; choose another path")
     shutil.copytree(SPACE, folder, ignore=EXCLUSIONS, dirs_exist_ok=True)

@@ -1,1 +1,1 @@
-"""Commands of `infolm`, one module per command; `main` lists their names."""
+"""Commands of `infolm`, one module each; `main` lists them."""

@@ -1,13 +1,18 @@
-"""`infolm attack`: perturb references in twelve ways, as test cases for `infolm robustness`.
+"""`infolm attack`: perturb references in twelve ways to create cases for `infolm robustness`.
 
-FILE is a table (.jsonl, .csv, .tsv, .parquet) with a column references or reference and optional
-columns id and paraphrase. Rows with the same id are one item; each distinct reference of an item is
-attacked once. Its paraphrase is the value of the column paraphrase, or else the item's other
-reference with the fewest words in common, or else, for num, the reference with its numbers spelled
-out.
+FILE is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with a column references (or reference) and
+optional columns id and paraphrase. Rows with the same id form one item. Each attack is applied to
+every distinct reference of an item, called the anchor. The anchor's paraphrase is the first of
+these texts that exists: the value of the column paraphrase; the item's other reference with the
+fewest words in common with the anchor; for num, the anchor with its numbers spelled out.
 
-The output is JSON Lines with id, attack, kind, anchor, paraphrase, adversary (the attacked anchor),
-paraphrase_adversary (the attacked paraphrase) and seed. Equal texts and seeds give equal attacks.
+The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
+attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The same text and seed
+always give the same attack.
+
+infolm robustness reports two statistics per attack. Accuracy is the fraction of cases in which the
+paraphrase scores better than the adversary; a tie is a miss. Sensitivity is the fraction of texts
+that score better than the same text after the attack. It is usually much higher than accuracy.
 
 For example:
   infolm attack outputs.jsonl -o attacked.jsonl
@@ -33,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add("file", metavar="FILE", help="table of references; - reads JSON Lines from standard input")
     options.add_columns(group, candidates=False)
     options.add_repeated(group, "--attack", help=f"{NAMES}; repeat for several (default: all)")
-    text = "maximum number of cases per attack, sampled by a hash (default: all)"
+    text = "maximum number of cases per attack, sampled at random (default: all)"
     add("--per-attack", type=int, metavar="N", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     options.add_output(parser.add_argument_group("output"), tables=False)
@@ -41,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write the cases and print their number."""
+    """Write the cases, and print their number if they are written to a file."""
     options.check_output(arguments, arguments.file)
     from infolm_metric.robustness import make_cases, read_items
 
@@ -50,11 +55,10 @@ def run(arguments: argparse.Namespace) -> None:
     if not cases:
         names = ", ".join(arguments.attack) or "any attack"
         raise ValueError(
-            f"no text of {arguments.file} can be attacked with {names}; add other texts"
+            f"no text in {arguments.file} can be attacked with {names}; add other texts"
         )
     rows = (json.dumps(case.as_dict(), ensure_ascii=False) for case in cases)
     options.write(rows, arguments.output)
     if arguments.output != options.STANDARD_OUTPUT:
         anchors = sum(len(item.references) for item in items)
-        total = f"{len(cases)} cases from {anchors} references of {len(items)} items"
-        options.write([total], options.STANDARD_OUTPUT)
+        print(f"{len(cases)} cases from {anchors} references of {len(items)} items")

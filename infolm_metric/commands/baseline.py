@@ -1,8 +1,8 @@
-"""`infolm baseline`: score unrelated texts of a corpus and save their statistics.
+"""`infolm baseline`: score unrelated texts of a corpus and save the statistics of the scores.
 
 CORPUS is plain text with one text per line, or a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with
-one column of texts. Use texts similar to the texts that you will score, because baselines depend on
-the domain. To use the baseline, run infolm score --rescale-with-baseline FILE with equal settings.
+a column of texts. Baselines depend on the domain, so choose a corpus that resembles the texts to be
+scored. To use the baseline, run infolm score --rescale-with-baseline FILE with the same settings.
 
 For example:
   infolm baseline references.txt --model bundled -o references.baseline
@@ -22,9 +22,10 @@ USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command; there is no choice of scores, because all are computed."""
+    """Add the options of the command, without a choice of scores, because all are computed."""
     add = options.add_corpus(parser).add_argument
-    add("--pairs", type=int, default=500, metavar="N", help="number of pairs (default: 500)")
+    text = "number of pairs of unrelated texts (default: 500)"
+    add("--pairs", type=int, default=500, metavar="N", help=text)
     text = "maximum number of references per candidate (default: 4)"
     add("--references", type=int, default=4, metavar="N", help=text)
     options.add_metric(parser, types, scores=False)
@@ -33,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score unrelated texts of the corpus, save the statistics and print the means."""
+    """Score unrelated texts of the corpus, then save the statistics and print the mean scores."""
     check_at_least("pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("references", arguments.references, 1)
     corpus = options.read_corpus(arguments)
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     scorer = options.make_scorer(settings)
     baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)
     baseline.save(arguments.output)
-    all_scores = settings.baseline_settings()[0]  # equal for all token weights
+    all_scores = settings.baseline_settings()[0]  # score names do not depend on the token weights
     labels = cycle(map(all_scores.label, all_scores.names))
     for (_, weights, count), stats in baseline.stats.items():
         if count == 1:

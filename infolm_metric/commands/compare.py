@@ -1,7 +1,7 @@
 """`infolm compare`: compare systems, with confidence intervals and significance tests.
 
-The means equal the results of infolm score for each system. One of the files can be -, standard
-input.
+Each system's mean score equals the result of infolm score. One of the files may be - (standard
+input).
 
 For example:
   infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled
@@ -10,44 +10,43 @@ For example:
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from infolm_metric.commands import options
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.results import Result, is_reliable, warn
 from infolm_metric.core.tables import read_parallel
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from infolm_metric.core.results import Result
-
-TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomisation"}
+TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
+DOMAIN_COUNTS = ("texts", "out_of_domain")
 SIGNIFICANCE_LEVEL = 0.05
-FEW = 20  # texts; with fewer, differences are mostly due to chance
+FEW = 20  # with fewer texts, differences are mostly due to chance
 USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command."""
     group = parser.add_argument_group("systems and references")
-    text = "plain text, one candidate per line; all are tested against the first"
+    text = "plain text, one candidate per line; each is tested against the first"
     group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
     options.add_references(group, required=True)
     options.add_metric(parser, types)
     options.add_output(parser.add_argument_group("output"))
     group = parser.add_argument_group("significance test")
-    group.add_argument("--test", choices=TESTS, default="bootstrap", help="(default: bootstrap)")
+    text = f"{' or '.join(TESTS.values())} (default: bootstrap)"
+    group.add_argument("--test", choices=TESTS, default="bootstrap", help=text)
     options.add_resampling(group)
-    text = "exit with code 1 if a system is significantly worse than the first or has no verdict"
+    text = "exit with code 1 if a system is significantly worse than the first, or has no verdict"
     group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_settings(parser, types)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score all systems against the same references and write the table."""
+    """Score all systems against the same references, and write a table."""
     names, paths = arguments.systems, [*arguments.systems, *arguments.references]
     if len(names) < 2 or len({*names}) < len(names):
         raise ValueError(f"SYSTEM must be two or more different files, got {', '.join(names)}")
@@ -56,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
     settings = options.read_settings(arguments.metric, arguments)
     if "candidates" in settings.idf_sides:
         raise ValueError(
-            "--idf separate estimates token weights from each system's texts, so that scores are "
+            "--idf separate estimates token weights from each system's own texts, so scores are "
             "not comparable; use references, none or a file written by infolm idf"
         )
     rows = [
@@ -69,25 +68,22 @@ def run(arguments: argparse.Namespace) -> None:
         settings.label(name): _rows(names, scores, result, arguments)
         for name, scores in result.scores.items()
     }
-    if arguments.json:
-        report = {
-            "systems": systems,
-            "against": names[0],
-            "higher_is_better": result.higher_is_better,
-            "test": TESTS[arguments.test],
-            "resamples": arguments.resamples,
-            "seed": arguments.seed,
-            "signature": result.signature,
-        }
-        options.write([json.dumps(report, allow_nan=False)], arguments.output)
-    else:
-        options.write(_lines(systems, len(rows), result, arguments), arguments.output)
+    report = {
+        "systems": systems,
+        "against": names[0],
+        "higher_is_better": result.higher_is_better,
+        "test": TESTS[arguments.test],
+        "resamples": arguments.resamples,
+        "seed": arguments.seed,
+        "signature": result.signature,
+    }
+    options.write_report(arguments, report, _lines(systems, len(rows), result, arguments))
     if arguments.fail_if_worse:
         _check_none_worse(systems)
 
 
 def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
-    """Raise RuntimeError if a system is worse than the first, or there is no verdict."""
+    """Raise RuntimeError if a system is significantly worse than the first, or has no verdict."""
     verdicts = {
         f"{row['system']} by {label}": row["verdict"]
         for label, rows in systems.items()
@@ -95,7 +91,7 @@ def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
     }
     if None in verdicts.values():
         raise RuntimeError(
-            "no verdict because more than a tenth of the texts are outside the model's domain; "
+            "no verdict, because more than a tenth of the texts are outside the model's domain; "
             "use a model trained on such texts"
         )
     if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
@@ -106,24 +102,20 @@ def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
 def _score(
     settings: Any, rows: Sequence[list[str]], systems: int, arguments: argparse.Namespace
 ) -> Result:
-    """Score all systems, one after the other, with IDF from a single count of the references.
+    """Score all systems, one after the other, with the same token weights.
 
-    A row holds the candidate of each system, then the references.
+    Each row contains one candidate per system, followed by the references.
     """
-    from infolm_metric.core.inputs import Pairs, check_pairs
-    from infolm_metric.core.results import warn
-
     if len(rows) < FEW:
         warnings.warn(
             f"infolm: got {len(rows)} texts; with fewer than {FEW}, differences are mostly due to "
             "chance and p-values are unreliable; add texts",
             stacklevel=2,
         )
-    groups = [row[systems:] for row in rows]
-    parts = [check_pairs([row[place] for row in rows], groups) for place in range(systems)]
+    pairs = Pairs.of((row[index], row[systems:]) for index in range(systems) for row in rows)
     scorer, verbose = options.make_scorer(settings), options.progress_enabled(arguments.quiet)
-    statistics = scorer.count(parts[0].texts_by_side, settings)
-    pairs = Pairs.of(chain.from_iterable(parts))
+    # The references are the same for all systems, so they are counted only once.
+    statistics = scorer.count(pairs.part(0, len(rows)).texts_by_side, settings)
     result = scorer.score_part(pairs, settings, statistics, verbose=verbose)
     warn(result.counts, scorer.warning_messages)
     return result
@@ -132,19 +124,15 @@ def _score(
 def _rows(
     names: Sequence[str], scores: Sequence[float], result: Result, arguments: argparse.Namespace
 ) -> list[dict[str, Any]]:
-    """Return the mean, interval, p-value and verdict of each system, from scores [systems * texts].
+    """Return each system's mean, interval, p-value and verdict, from scores [systems * texts].
 
     The verdict is None if the texts are out of domain.
     """
-    import numpy as np
-
-    from infolm_metric.core.results import is_reliable
     from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed
-    # Empty and very short texts are ignored, because they are a fault of the system.
-    counted = {name: result.counts.get(name, 0) for name in ("texts", "out_of_domain")}
-    readable = is_reliable(counted)
+    # Empty and very short texts do not prevent a verdict, because they are the system's fault.
+    in_domain = is_reliable({name: result.counts.get(name, 0) for name in DOMAIN_COUNTS})
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
     test = significance.paired_bootstrap
@@ -159,7 +147,7 @@ def _rows(
             p = test(column, systems[0], resamples, seed)
             better = (row["mean"] > rows[0]["mean"]) == result.higher_is_better
             verdict = "unsure" if p >= SIGNIFICANCE_LEVEL else "better" if better else "worse"
-            row |= {"p_value": p, "verdict": verdict if readable else None}
+            row |= {"p_value": p, "verdict": verdict if in_domain else None}
         rows.append(row)
     return rows
 
@@ -184,9 +172,9 @@ def _lines(
         yield ""
     direction = "higher" if result.higher_is_better else "lower"
     yield (
-        f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. Differences and "
-        f"two-sided p: against {arguments.systems[0]}, by {TESTS[arguments.test]} "
-        f"({arguments.resamples} resamples, seed {arguments.seed}). Verdict: better or worse if p "
-        f"< {SIGNIFICANCE_LEVEL}, otherwise unsure; none if the texts are out of domain."
+        f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. Difference and "
+        f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
+        f"({arguments.resamples} resamples, seed {arguments.seed}). Verdict: better or worse if "
+        f"p < {SIGNIFICANCE_LEVEL}, otherwise unsure; none if the texts are out of domain."
     )
     yield f"signature: {result.signature}"

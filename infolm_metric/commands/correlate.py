@@ -1,13 +1,14 @@
 """`infolm correlate`: correlate a metric, and scores in the data, with human scores.
 
-DATA has one row per system and sample, as JSON Lines or a table (.jsonl, .ndjson, .csv, .tsv):
+DATA is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with one row per system and sample:
 
   {"system": "A", "id": "1", "prediction": "...", "references": ["..."], "human": {"fluency": 80}}
 
-In CSV, human scores are columns such as human.fluency, or columns named with --criterion. Scores of
-other metrics are optional: "metrics": {"bleu": 31.5}, columns such as metrics.bleu, or columns
-named with --scores. Omit missing scores. Rows with "is_human": true are skipped. Rows without
-systems (prediction, reference, score) are correlated as one group, at the text level.
+In CSV, human scores are in columns named like human.fluency, or in columns selected with
+--criterion. Scores of other metrics are optional: "metrics": {"bleu": 31.5}, columns named like
+metrics.bleu, or columns selected with --scores. Leave missing scores empty. Rows with
+"is_human": true are skipped. If no row has a system, human scores are in the column score, and all
+texts are correlated as one group, at the text level.
 
 For example:
   infolm correlate ratings.jsonl --model bundled -m fisher_rao -m l1 --against bleu
@@ -17,24 +18,23 @@ For example:
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from infolm_metric.commands import options
 from infolm_metric.core.files import check_writable
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from infolm_metric.core.results import Result
     from infolm_metric.meta_evaluation import Ratings
 
 USAGE = "infolm correlate [options] DATA"
 REPEATED = {
     "--criterion": "human score to correlate with; repeatable (default: all)",
-    "--scores": "column of another metric's scores; repeatable (default: all metrics.*)",
-    "--lower-is-better": "column of scores to negate, because lower is better; repeatable",
+    "--scores": "column with another metric's scores; repeatable (default: all metrics.*)",
+    "--lower-is-better": "other metric for which lower is better; repeatable",
     "--exclude-system": "system to exclude; repeatable",
     "--exclude-id": "sample to exclude; repeatable",
     "--against": "metric to test the other metrics against; repeatable",
@@ -56,10 +56,10 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group.add_argument("--plot", metavar="FILE", help=text)
     group = parser.add_argument_group("correlation")
     add = group.add_argument
-    text = "over the means of systems, or over the texts of each sample (default: both)"
+    text = "correlate system means, or the texts of each sample (default: both)"
     add("--level", action="append", choices=("system", "text"), help=text)
     options.add_resampling(group)
-    text = "correlate only scores in the data, without a model"
+    text = "correlate only the scores in the data, without a model"
     add("--no-metric", action="store_true", help=text)
     options.add_settings(parser, types)
 
@@ -82,24 +82,22 @@ def run(arguments: argparse.Namespace) -> None:
     names = [settings.label(name) for name in settings.names] if settings else []
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise ValueError(
-            f"two metrics are named {duplicates[0]!r}: a column of the data and a score of "
+            f"two metrics are named {duplicates[0]!r}: a column in the data and a score of "
             f"{arguments.metric}; rename the column"
         )
     if not (names or ratings.metrics):
         raise ValueError(
-            "--no-metric leaves no metric, because the data has none; name columns with --scores"
+            "--no-metric requires another metric's scores in the data; select columns with --scores"
         )
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     metrics, signature, remarks = dict(ratings.metrics), None, []
     if ratings.human_texts:
-        remarks.append(f"{ratings.human_texts} rows of human texts were skipped.")
+        remarks.append(f"Skipped {ratings.human_texts} rows with human texts.")
     if settings is not None:
         grids, result = score_ratings(settings, ratings, arguments)
         metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
-        direction = "higher is better."
-        if not result.higher_is_better:
-            direction = "lower is better; negated, so that higher is better for all metrics."
-        remarks += [f"{', '.join(names)}: {direction}", f"signature: {signature}"]
+        direction = "higher is better" if result.higher_is_better else "lower is better; negated"
+        remarks += [f"{', '.join(names)}: {direction}.", f"signature: {signature}"]
     table = agreement(
         ratings.human,
         metrics,
@@ -111,20 +109,17 @@ def run(arguments: argparse.Namespace) -> None:
     )
     if arguments.plot:
         plots.plot_agreement(table, arguments.plot)
-    if arguments.json:
-        report = {**table.as_dict(), "signature": signature}
-        options.write([json.dumps(report, allow_nan=False)], arguments.output)
-        return
     lines: list[str] = []
     for level in table.names("level"):
         scope = f"{table.systems} systems" if table.systems else "all texts together"
         rows = arguments.layout(*level_rows(table, level), left=2)
         lines += [f"{level.capitalize()} level, {scope}", "", *rows, ""]
-    options.write([*lines, *notes(table), *remarks], arguments.output)
+    report = {**table.as_dict(), "signature": signature}
+    options.write_report(arguments, report, [*lines, *notes(table), *remarks])
 
 
 def _read(arguments: argparse.Namespace) -> Ratings:
-    """Read the ratings named by the arguments; negate metrics for which lower is better."""
+    """Read the ratings, and negate the scores of metrics for which lower is better."""
     from infolm_metric.meta_evaluation import read_ratings
 
     ratings = read_ratings(
@@ -149,9 +144,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
 def score_ratings(
     settings: Any, ratings: Ratings, arguments: argparse.Namespace
 ) -> tuple[list[np.ndarray], Result]:
-    """Return a grid per score, negated if lower is better, and the result of the metric."""
-    import numpy as np
-
+    """Score the texts; return a grid per score, negated if lower is better, and the result."""
     # Group texts by sample, so that shared references are encoded once.
     order = np.argsort(ratings.indices[:, 1], kind="stable")
     ranks = np.argsort(order)

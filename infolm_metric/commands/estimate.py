@@ -1,13 +1,14 @@
-"""`infolm estimate`: mean human scores from few ratings and a metric, with intervals.
+"""`infolm estimate`: mean human scores from a few ratings and a metric, with intervals.
 
-RATINGS has a row for each system and sample, as for infolm correlate. All rows have texts; some
-have human scores. The rated rows must be a random sample of the rows, or the sample of --plan: if
-only difficult or recent texts were rated, the intervals are wrong. Rows without systems form one
-system. Leave missing human scores empty (null in JSON).
+RATINGS has one row per system and sample, as for infolm correlate, but only some rows have human
+scores. Leave the other human scores empty (null in JSON). The rated rows must be a random sample of
+all rows, or the sample selected with --plan: if only difficult or recent texts are rated, the
+intervals are wrong. If no row has a system, all rows count as one system.
 
 For each system and criterion, the command prints the mean of the ratings and the prediction-powered
-estimate (PPI++) with 95% intervals, the number of ratings needed for an equally narrow interval
-without the metric, and the differences between systems, paired by sample.
+estimate (PPI++), both with 95% intervals, and the number of ratings that would give an equally
+narrow interval without the metric. It also prints the differences between systems, paired by
+sample.
 
 For example:
   infolm estimate outputs.jsonl --metric baryscore --model bundled --plan 40
@@ -18,25 +19,23 @@ For example:
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import warnings
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from infolm_metric.commands import options
 from infolm_metric.commands.correlate import score_ratings
 from infolm_metric.core.checks import check_at_least
-from infolm_metric.core.files import finite
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from infolm_metric.meta_evaluation import Interval, MeanEstimate, Ratings
 
 USAGE = "infolm estimate [options] RATINGS"
-FEW = 30  # ratings, below which coverage was measured to be lower
-COVERAGE_OF_FEW = "86% to 97%"  # of intervals from 20 ratings; docs/estimating.md
+FEW = 30  # with fewer ratings, the measured coverage of the intervals was lower
+COVERAGE_WITH_20_RATINGS = "86% to 97%"  # docs/estimating.md
 ONE_SYSTEM = "all texts"
 Estimates = dict[tuple[str, ...], "MeanEstimate"]  # (system, criterion) or (one, other, criterion)
 
@@ -48,9 +47,9 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group.add_argument("data", metavar="RATINGS", help=text)
     text = "human score to estimate; repeat for several (default: all)"
     options.add_repeated(group, "--criterion", help=text)
-    text = "column with the scores of a metric, used instead of --metric; texts may be missing"
+    text = "column with another metric's scores, used instead of --metric"
     group.add_argument("--scores", metavar="NAME", help=text)
-    text = "use the only score column under metrics, without a model"
+    text = "like --scores, for a table with a single column of metric scores"
     group.add_argument("--no-metric", action="store_true", help=text)
     options.add_columns(group, types)
     options.add_metric(parser, types)
@@ -58,14 +57,14 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add = parser.add_argument_group("before rating").add_argument
     text = "select N ids to be rated, and report the expected width of the intervals"
     add("--plan", type=int, metavar="N", help=text)
-    text = "assumed correlation of ratings and metric (default: 0.5)"
+    text = "assumed correlation of ratings and metric, for the expected width (default: 0.5)"
     add("--correlation", type=float, default=0.5, metavar="R", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     options.add_settings(parser, types)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the rows, then estimate means, or select ids to be rated."""
+    """Score the rows, then estimate the mean human scores, or select ids to be rated."""
     options.check_output(arguments, arguments.data)
     check_at_least("--seed", arguments.seed, 0)
     if not -1 <= arguments.correlation <= 1:
@@ -74,57 +73,48 @@ def run(arguments: argparse.Namespace) -> None:
     if not (arguments.scores or arguments.no_metric):
         settings = options.read_settings(arguments.metric, arguments)
         if len(settings.names) > 1:
-            raise ValueError(f"estimate takes one score name, got {', '.join(settings.names)}")
+            raise ValueError(
+                f"infolm estimate requires a single score, got {', '.join(settings.names)}; "
+                "select one of them"
+            )
 
+    from infolm_metric.meta_evaluation import read_ratings
     from infolm_metric.meta_evaluation.estimation import check_count
 
-    ratings = _read(arguments, texts=settings is not None)
-    if arguments.plan is not None:
-        check_count(arguments.plan, len(ratings.samples))
-    if settings is None:
-        metric, signature = _column(ratings, arguments.scores), None
-    else:
-        (metric,), result = score_ratings(settings, ratings, arguments)
-        signature = result.signature
-    if arguments.plan is not None:
-        report, lines = _plan(ratings, metric, arguments)
-    else:
-        report, lines = _estimate(ratings, metric, arguments)
-    if arguments.json:
-        lines = [json.dumps(finite({**report, "signature": signature}))]
-    elif signature:
-        lines.append(f"signature: {signature}")
-    options.write(lines, arguments.output)
-
-
-def _read(arguments: argparse.Namespace, texts: bool) -> Ratings:
-    """Read the table; a plan needs no human scores, and existing metric scores need no texts."""
-    from infolm_metric.meta_evaluation import read_ratings
-
-    return read_ratings(
+    ratings = read_ratings(
         arguments.data,
         criteria=arguments.criterion if arguments.plan is None else None,
         metrics=[arguments.scores] if arguments.scores else (),
         candidate_column=arguments.candidate_column,
         reference_columns=options.target_columns(arguments),
-        texts=texts,
+        texts=settings is not None,
         correlated=False,
     )
+    if arguments.plan is not None:
+        check_count(arguments.plan, len(ratings.samples))
+    if settings is None:
+        metric, signature = _column(ratings), None
+    else:
+        (metric,), result = score_ratings(settings, ratings, arguments)
+        signature = result.signature
+    present = _estimate if arguments.plan is None else _plan
+    report, lines = present(ratings, metric, arguments)
+    if signature:
+        lines.append(f"signature: {signature}")
+    options.write_report(arguments, {**report, "signature": signature}, lines)
 
 
-def _column(ratings: Ratings, name: str | None) -> np.ndarray:
-    """Return the grid of scores in the table; raise ValueError if a row has none."""
-    import numpy as np
-
-    if name is None and len(ratings.metrics) != 1:
+def _column(ratings: Ratings) -> np.ndarray:
+    """Return the grid of the scores in the table; raise ValueError if a row has no score."""
+    if len(ratings.metrics) != 1:
         names = ", ".join(ratings.metrics) or "none"
-        raise ValueError(f"--no-metric needs one column of scores, got {names}; use --scores NAME")
+        raise ValueError(f"--no-metric requires one metric's scores, got {names}; use --scores NAME")
     ((name, grid),) = ratings.metrics.items()
     missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
     if missing:
         raise ValueError(
-            f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}; every row "
-            "needs one, rated or not; add the scores or remove the rows"
+            f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}, which is "
+            "required even for unrated rows; add the scores or remove the rows"
         )
     return grid
 
@@ -132,32 +122,29 @@ def _column(ratings: Ratings, name: str | None) -> np.ndarray:
 def _plan(
     ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the selected ids and the expected widths as a report for JSON and as lines of text."""
-    import numpy as np
-
+    """Return the selected ids and the expected widths, as a report for JSON and as lines."""
     from infolm_metric.meta_evaluation import expected_width, select_ids
 
     means = np.nanmean(np.atleast_2d(metric), axis=0)
     ids = [ratings.samples[index] for index in select_ids(means, arguments.plan, arguments.seed)]
     rows, correlation = len(ratings.samples), arguments.correlation
     width = expected_width(len(ids), rows, correlation)
-    alone = expected_width(len(ids), rows, 0)
+    ratings_width = expected_width(len(ids), rows, 0)
     _warn_of_few([len(ids)])
     plan = {"ids": ids, "rows": rows, "seed": arguments.seed, "correlation": correlation}
     lines = [
         f"Rate {len(ids)} of {rows} ids, all systems of each: {', '.join(ids)}",
         "Expected width of a 95% interval, in standard deviations of the ratings: "
-        f"{width:.3f} at a correlation of {correlation:g}, {alone:.3f} from the ratings alone",
+        f"{width:.3f} at a correlation of {correlation:g}, {ratings_width:.3f} from the ratings "
+        "alone",
     ]
-    return {"plan": plan | {"width": width, "ratings_width": alone}}, lines
+    return {"plan": plan | {"width": width, "ratings_width": ratings_width}}, lines
 
 
 def _estimate(
     ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the estimates as a report for JSON and as lines of text."""
-    import numpy as np
-
+    """Return the estimates, as a report for JSON and as lines."""
     systems = ratings.systems or (ONE_SYSTEM,)
     scores = dict(zip(systems, np.atleast_2d(metric), strict=True))
     means: Estimates = {}
@@ -182,9 +169,7 @@ def _estimate(
 
 
 def _mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
-    """Return the estimate over the samples that have a row."""
-    import numpy as np
-
+    """Return the estimate for the samples with a row."""
     from infolm_metric.meta_evaluation import estimate_mean
 
     present = ~np.isnan(metric)
@@ -196,13 +181,14 @@ def _warn_of_few(counts: list[int]) -> None:
     if few := sum(count < FEW for count in counts):
         warnings.warn(
             f"infolm: {few} of {len(counts)} estimates have fewer than {FEW} ratings (minimum: "
-            f"{min(counts)}), so 95% coverage is not guaranteed; with 20 ratings, measured "
-            f"coverage was {COVERAGE_OF_FEW} (docs/estimating.md); rate more texts",
+            f"{min(counts)}), so 95% coverage is not guaranteed; with 20 ratings, the measured "
+            f"coverage was {COVERAGE_WITH_20_RATINGS} (docs/estimating.md); rate more texts",
             stacklevel=2,
         )
 
 
 def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
+    """Return the estimates for JSON."""
     systems: dict[str, dict[str, Any]] = {}
     for (name, criterion), result in means.items():
         systems.setdefault(name, {})[criterion] = {
@@ -221,6 +207,7 @@ def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
 
 
 def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespace) -> list[str]:
+    """Return a table of the means and a table of the differences."""
     layout = arguments.layout
     header = ["system", "criterion", "rated", "rows", "ratings", "estimate", "equivalent ratings"]
     table = [
@@ -240,12 +227,12 @@ def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespa
             for (*names, criterion), result in differences.items()
         ]
         lines += [*layout(header, table, left=2), ""]
-    note = "In brackets: 95% intervals. Rated rows must be a random sample or selected with --plan."
+    note = "Brackets: 95% intervals. Rated rows must be a random sample or selected with --plan."
     return [*lines, note]
 
 
 def _cell(interval: Interval) -> str:
-    """Return the mean with its interval, or a dash.
+    """Format a mean with its interval; a dash replaces a mean or interval that is not defined.
 
     >>> from infolm_metric.meta_evaluation import Interval
     >>> _cell(Interval(4.0, 3.5, 4.5)), _cell(Interval(4.0))

@@ -1,9 +1,9 @@
 """`infolm idf`: compute the inverse document frequencies of a corpus and save them.
 
 CORPUS is plain text with one document per line, or a table (.jsonl, .ndjson, .csv, .tsv, .parquet)
-with one column of texts or lists of texts; each text is a document. Use the model, --max-length and
---long-text with which you will score, because texts are truncated as in scoring. To use the
-result, run infolm score --idf FILE.
+with a column of texts or lists of texts. Each text is a document. Pass the same model, --max-length
+and --long-text as for scoring, because documents are truncated in the same way. To use the result,
+run infolm score --idf FILE.
 
 For example:
   infolm idf references.txt more.jsonl --column summary --model bundled -o references.idf
@@ -29,15 +29,15 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Count the documents of the corpus, save the table and print its size."""
+    """Compute the document frequencies of the corpus, save them and print a summary."""
     texts = options.read_corpus(arguments)
     if "idf" not in field_types(metrics.find(arguments.metric).settings_type()):
         raise ValueError(
             f"--metric {arguments.metric} has no token weights; use infolm or baryscore"
         )
     settings = options.read_settings(arguments.metric, arguments, idf="references")
-    # Not load_dataset: its text loader splits at lone carriage returns and keeps byte order marks,
-    # its CSV loader reads "NA" as a missing value, and its cache could hide changes of a file.
+    # load_dataset is not used: its text loader splits lines at lone carriage returns and keeps byte
+    # order marks, its CSV loader reads "NA" as a missing value, and its cache can be stale.
     statistics = options.make_scorer(settings).count({"references": texts}, settings)
     table = statistics.tables["references"]
     table.save(arguments.output)

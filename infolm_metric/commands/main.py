@@ -1,14 +1,14 @@
 """Command line `infolm`: parses the arguments, runs a command and reports its errors.
 
-A command is a module of this package with USAGE, add_options and run. Its help ends with its
-docstring, without the first line.
+Each command is a module of this package that defines USAGE, add_options and run. The module's
+docstring, without its first line, is printed at the end of the command's help.
 
-Results go to standard output; warnings, progress and errors go to standard error. Exit codes: 0
-success; 1 failure while running, such as a missing model; 2 wrong arguments or input; 130
-interrupted; 141 broken pipe.
+Results are written to standard output; warnings, progress and errors to standard error. The exit
+code is 0 for success, 1 if the command fails (for example because a model is missing), 2 for wrong
+arguments or input, 130 after an interrupt and 141 for a broken pipe.
 
-Commands import torch, transformers, datasets and evaluate only when needed, so that help and
-messages about wrong arguments or files appear without delay.
+Commands import torch, transformers, scipy, datasets and evaluate only when needed, so that help and
+error messages about arguments or files appear without delay.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ COMMANDS = {
     "score": "score texts against references",
     "compare": "compare systems, with confidence intervals and significance tests",
     "correlate": "correlate metrics with human scores",
-    "estimate": "estimate mean human scores from few ratings and a metric",
+    "estimate": "estimate mean human scores from a few ratings and a metric",
     "select": "select the best of several candidates by minimum Bayes risk",
-    "attack": "perturb references in twelve ways, as test cases for infolm robustness",
+    "attack": "perturb references in twelve ways to create test cases for infolm robustness",
     "robustness": "measure how often metrics detect attacks",
     "idf": "compute the inverse document frequencies of a corpus",
     "baseline": "score unrelated texts, as a baseline for interpreting and rescaling scores",
@@ -51,12 +51,12 @@ Score generated text against references with metrics based on language models.
 commands:
 {}
 
-Run infolm COMMAND --help for the options of a command, infolm --version for the version.
+Run infolm COMMAND --help for a command's options, or infolm --version for the version.
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `infolm` and return its exit code; `argv` defaults to the arguments of the process.
+    """Run `infolm` and return its exit code; `argv` defaults to the process's arguments.
 
     >>> main(["score", "a text without a reference"])  # prints the error to standard error
     2
@@ -66,19 +66,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv = sys.argv[1:]
         _write_utf8()
         signal.signal(signal.SIGINT, lambda *_: _interrupt(interrupts))
-        # Imports create a million permanent objects, and repeated garbage collection over them
-        # takes a third of the startup time.
+        # Imports create a million permanent objects. With the default threshold, the garbage
+        # collector scans them repeatedly, which takes a third of the startup time.
         gc.set_threshold(300_000)
     try:
         code = _run(argv)
         if interrupts:  # a library may have swallowed the interrupt during its import
             raise KeyboardInterrupt
-        if sys.stdout:  # None if closed
+        if sys.stdout:  # None if it is closed
             sys.stdout.flush()
         if program:
             gc.freeze()  # the final garbage collection would take a second
         return code
-    except OSError as error:  # from standard output
+    except OSError as error:  # standard output could not be written
         # Prevents a second error when the interpreter flushes the rest of the buffer at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
@@ -92,9 +92,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _write_utf8() -> None:
-    """Use UTF-8 for files and pipes in any locale; escape characters that a terminal lacks."""
+    """Write UTF-8 to files and pipes in any locale; escape characters that a terminal lacks."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # None if closed
+        if isinstance(stream, io.TextIOWrapper):  # None if it is closed
             encoding = None if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
@@ -105,7 +105,7 @@ def _interrupt(interrupts: list[int]) -> NoReturn:
 
 
 def _run(argv: Sequence[str]) -> int:
-    """Run a command and return its exit code; print an error as a single message."""
+    """Run a command and return its exit code; print an error as a one-line message."""
     name, *words = argv or ["--help"]
     if name in ("-h", "--help"):
         lines = (f"  {command:<12}{summary}" for command, summary in COMMANDS.items())
@@ -143,7 +143,7 @@ def _show_warning(message: Warning | str, *location: Any, **stream: Any) -> None
 
 
 def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments of a command; options may follow texts, up to a `--`."""
+    """Parse a command's arguments; options may appear between texts, but not after `--`."""
     parser = _Parser(
         prog=f"infolm {name}",
         usage=command.USAGE,
@@ -169,7 +169,7 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
 
 
 def _metrics_with(flag: str, command: Any) -> list[str]:
-    """Return the names of the metrics with which the command accepts a flag."""
+    """Return the metrics for which the command accepts a flag."""
     names = []
     for name in METRICS:
         parser = argparse.ArgumentParser(add_help=False)
@@ -180,7 +180,7 @@ def _metrics_with(flag: str, command: Any) -> list[str]:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Formatter of help: 100 characters per line, and one placeholder for all aliases of a flag."""
+    """Help formatter with 100 columns and a single placeholder for all aliases of a flag."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=27, width=100)
@@ -193,7 +193,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Print the message on one line, without the usage, and exit."""
+        """Print the message on one line, without the usage line, and exit."""
         argument, _, problem = message.partition(": ")
         if problem.startswith("expected"):
             flag = argument.split("/")[-1].removeprefix("argument ")

@@ -1,11 +1,12 @@
-"""Options shared by the commands: metrics, columns, corpora and outputs, with their checks."""
+"""Options that several commands share: metrics, columns, corpora and outputs, with their checks."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 COMBINED = "combine_with"
-"""Setting that names the other metric of a combination."""
+"""Setting that selects the second metric of a combination."""
 IDF_OF_COMBINED = (
-    "token weights of the metric in --combine-with: references, separate, none, bundled, or a file "
-    "written by infolm idf (default: none)"
+    "token weights for the metric in --combine-with: references, separate, none, bundled, or a "
+    "file written by infolm idf (default: none)"
 )
 Group = argparse._ArgumentGroup
 SettingsTypes = Sequence[type[Settings]]
@@ -32,10 +33,10 @@ SettingsTypes = Sequence[type[Settings]]
 
 
 def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
-    """Return the settings types of the metrics named by --metric, the last one first.
+    """Return the settings classes of the metrics selected with --metric, the last one first.
 
-    The options of a command depend on them, so they are determined before parsing. If no known
-    metric is named, the default metric is used.
+    A command's options depend on these classes, so they are determined before parsing. Without a
+    known metric, the class of the default metric is returned.
 
     >>> [settings.metric for settings in chosen_settings(["--metric=menli", "a text", "another"])]
     ['menli']
@@ -54,10 +55,13 @@ def add_metric(
     multiple: bool = False,
     scores: bool = True,
 ) -> None:
-    """Add the options for the metric (or metrics), the model and, with `scores`, the scores."""
+    """Add the options that select the metric, the model and, with `scores`, the scores.
+
+    With `multiple`, several metrics can be selected.
+    """
     group = parser.add_argument_group("metric")
     default = f"default: {metrics.DEFAULT}{'; repeat for several' if multiple else ''}"
-    text = f"{', '.join(metrics.METRICS)} ({default}); add --help for its settings"
+    text = f"{', '.join(metrics.METRICS)} ({default}); with --help, lists its settings"
     choices = list(metrics.METRICS)
     if multiple:
         add_repeated(group, "--metric", choices=choices, help=text)
@@ -74,7 +78,7 @@ def add_settings(
     names: Container[str] | None = None,
     running: Group | None = None,
 ) -> None:
-    """Add the options of every command, and the settings in `names` (default: all)."""
+    """Add the options that all commands have, and the settings in `names` (default: all)."""
     group = running or parser.add_argument_group("running")
     group.add_argument("-q", "--quiet", action="store_true", help="hide the progress bar")
     group.add_argument("--verbose", action="store_true", help="show the full traceback on errors")
@@ -85,7 +89,7 @@ def add_settings(
 
 
 def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None) -> None:
-    """Add options for settings; skip existing flags."""
+    """Add an option for each setting, but skip flags that already exist."""
     actions = group._option_string_actions
     for settings in types:
         for field in fields.ordered_fields(settings):
@@ -97,7 +101,7 @@ def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None
 
 
 def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
-    """Return the settings of a metric from the arguments, with `defaults` for missing options.
+    """Return a metric's settings from the arguments, or from `defaults` for missing options.
 
     >>> read_settings("infolm", argparse.Namespace(metric="infolm", temperature=1.5)).temperature
     1.5
@@ -112,9 +116,9 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> 
 
 
 def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
-    """Return the settings with `idf` as the token weights of the other metric in a combination.
+    """Apply --idf to the second metric of a combination, and return the settings.
 
-    Raises ValueError if `idf` does not apply to any of the metrics in `names`.
+    Raises ValueError if none of the metrics in `names` has token weights.
     """
     if idf is None or not hasattr(settings, COMBINED):
         return settings
@@ -129,12 +133,12 @@ def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
 
 
 def make_scorer(settings: Any) -> Scorer:
-    """Return a scorer with these settings; the import of its class loads torch."""
+    """Import torch, and return a scorer with these settings."""
     return metrics.find(settings.metric).scorer_type()(settings)
 
 
 def progress_enabled(quiet: bool) -> bool:
-    """Return True on a terminal, unless --quiet is given."""
+    """Return True if standard error is a terminal and --quiet was not passed."""
     return sys.stderr is not None and sys.stderr.isatty() and not quiet
 
 
@@ -142,18 +146,18 @@ def progress_enabled(quiet: bool) -> bool:
 
 
 def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: Any) -> None:
-    """Add a repeatable option, by default an empty list."""
+    """Add a repeatable option, whose default is an empty list."""
     group.add_argument(*flags, action="append", default=[], metavar=metavar, **keywords)
 
 
 def add_references(group: Group, **keywords: Any) -> None:
-    """Add the option for files of references."""
-    text = "plain text, one reference per line; repeat for several per candidate"
+    """Add the option for reference files."""
+    text = "plain text, one reference per line; repeat for several references"
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
 
 def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True) -> None:
-    """Add options that name columns, including sources if a metric takes them."""
+    """Add the options for column names, including a source column if a metric takes sources."""
     if candidates:
         text = f"column of candidates (default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
         group.add_argument("--candidate-column", metavar="NAME", help=text)
@@ -165,7 +169,7 @@ def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True
 
 
 def target_columns(arguments: argparse.Namespace) -> list[str]:
-    """Return the names of the columns of references, or of the column of sources."""
+    """Return the names of the reference columns, or of the source column."""
     source, references = getattr(arguments, "source_column", None), arguments.reference_column
     if source and references:
         raise ValueError(
@@ -175,7 +179,7 @@ def target_columns(arguments: argparse.Namespace) -> list[str]:
 
 
 def add_resampling(group: Group) -> None:
-    """Add the options for resampling."""
+    """Add --resamples and --seed."""
     text = "number of resamples (default: 1000)"
     group.add_argument("--resamples", type=int, default=1000, metavar="N", help=text)
     group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
@@ -188,21 +192,21 @@ def check_resampling(arguments: argparse.Namespace) -> None:
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> Group:
-    """Add the options for a corpus and the resulting file; return their group."""
+    """Add the options for the corpus and the output file, and return their group."""
     group = parser.add_argument_group("corpus and output")
     text = "plain text files or tables; - reads plain text from standard input"
     group.add_argument("corpus", nargs="+", metavar="CORPUS", help=text)
-    text = "column of tables (default: text)"
+    text = "column of a table that contains the texts (default: text)"
     group.add_argument("--column", metavar="NAME", default="text", help=text)
     group.add_argument("-o", "--output", metavar="FILE", required=True, help="output file")
     return group
 
 
 def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
-    """Check the corpus files and the output; return an iterator over all texts."""
+    """Check the corpus files and the output, and return an iterator over all texts."""
     files.check_exists(arguments.corpus)
     if arguments.output == STANDARD_OUTPUT:
-        raise ValueError("the result cannot be written to standard output; name a file with -o")
+        raise ValueError("cannot write the result to standard output; name a file with -o")
     files.check_writable(arguments.output, arguments.corpus)
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
@@ -213,7 +217,7 @@ def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def add_output(group: Group, tables: bool = True) -> None:
-    """Add the options for the output file and, with `tables`, for the format."""
+    """Add the options for the output file and, with `tables`, for its format."""
     if tables:
         add = group.add_mutually_exclusive_group().add_argument
         add("--json", action="store_true", help="print all results as one JSON object")
@@ -230,23 +234,32 @@ def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
         values = [value for name, value in vars(arguments).items() if name != "output"]
         lists = [value if isinstance(value, list) else [value] for value in values]
         words = [word for words in lists for word in words if isinstance(word, str)]
-        # Most words are texts of any length, or names such as "infolm", rather than files.
+        # Any argument can name an input file, but most are texts or names such as "infolm".
         paths = [word for word in words if os.path.isfile(os.path.expanduser(word))]
         files.check_writable(arguments.output, [*inputs, *paths])
 
 
 def write(lines: Iterable[str], output: str) -> None:
-    """Write lines to the file `output`, or to standard output if it is "-"."""
+    """Write lines to a file, or to standard output if `output` is "-"."""
     text = "".join(f"{line}\n" for line in lines)
     if output != STANDARD_OUTPUT:
-        # Lone surrogates, as in file names, are escaped, as on standard output.
+        # As on standard output, lone surrogates (possible in file names) are escaped.
         files.write_whole(output, [text.encode(errors="backslashreplace")])
-    elif sys.stdout:  # None if closed
+    elif sys.stdout:  # None if it is closed
         sys.stdout.write(text)
 
 
+def write_report(
+    arguments: argparse.Namespace, report: Mapping[str, Any], lines: Iterable[str]
+) -> None:
+    """Write the report as JSON if --json was passed, otherwise the lines of text."""
+    if arguments.json:
+        lines = [json.dumps(files.finite(report), allow_nan=False)]
+    write(lines, arguments.output)
+
+
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a table with aligned columns, the first `left` of them to the left.
+    """Return the lines of a plain-text table; the first `left` columns are left-aligned.
 
     >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
     ['metric    r', 'BLEU    0.5']
@@ -258,7 +271,7 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    r"""Return the lines of a Markdown table, with the first `left` columns aligned to the left.
+    r"""Return the lines of a Markdown table; the first `left` columns are left-aligned.
 
     >>> markdown(["metric", "r"], [["a|b", "0.5"]])
     ['| metric | r |', '|---|---:|', '| a\\|b | 0.5 |']

@@ -1,7 +1,7 @@
-"""`infolm register`: make `evaluate.load("infolm")` find the installed package, also offline.
+"""`infolm register`: make `evaluate.load("infolm")` find the installed package, even offline.
 
-`evaluate` queries the Hugging Face Hub before it looks for registered metrics. Behind a firewall
-that drops packets, this takes minutes; set HF_EVALUATE_OFFLINE=1 to skip the query.
+evaluate queries the Hugging Face Hub before it looks for registered metrics. Behind a firewall that
+drops packets, this can take minutes. Set HF_EVALUATE_OFFLINE=1 to skip the query.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`infolm robustness`: measure how often metrics detect the attacks made by `infolm attack`.
+"""`infolm robustness`: measure how often metrics detect the attacks of `infolm attack`.
 
-A setting applies to all metrics that have it; --model bundled selects the bundled model of each
-metric. IDF is computed from the distinct anchors of the file. Repeated pairs are scored once.
+A setting applies to every metric that has it; --model bundled selects each metric's bundled model.
+With --idf references, IDF is estimated from the distinct anchors in the file.
 
 For example:
   infolm attack outputs.jsonl -o attacked.jsonl
@@ -11,7 +11,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,21 +21,21 @@ if TYPE_CHECKING:
     from infolm_metric.core.tables import Row
     from infolm_metric.robustness import ExternalScores, MetricResult
 
-HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "of")
+HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "texts")
 USAGE = "infolm robustness [options] FILE"
 SCORES = (
-    "metric with scores against the anchor in the columns NAME.paraphrase, NAME.adversary and "
-    "NAME.paraphrase_adversary; repeatable"
+    "other metric, whose scores against the anchor are in the columns NAME.paraphrase, "
+    "NAME.adversary and NAME.paraphrase_adversary; repeatable"
 )
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command."""
     group = parser.add_argument_group("test cases")
-    text = "output of infolm attack; - reads it from standard input"
+    text = "output of infolm attack; - reads JSON Lines from standard input"
     group.add_argument("file", metavar="FILE", help=text)
     options.add_repeated(group, "--scores", help=SCORES)
-    text = "metric of --scores for which lower is better; repeatable"
+    text = "metric in --scores for which lower is better; repeatable"
     options.add_repeated(group, "--lower-is-better", help=text)
     options.add_metric(parser, types, multiple=True)
     options.add_output(parser.add_argument_group("output"))
@@ -44,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the cases and write the detection rates of each metric."""
+    """Score the cases, and write each metric's detection rates."""
     options.check_output(arguments, arguments.file)
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
@@ -60,11 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     scorers = {name: options.make_scorer(settings[name]) for name in settings}
     results = evaluate_robustness(cases, scorers, columns)
-    if arguments.json:
-        report = {"metrics": {name: result.as_dict() for name, result in results.items()}}
-        options.write([json.dumps(report, allow_nan=False)], arguments.output)
-    else:
-        options.write(_lines(results, arguments.layout), arguments.output)
+    report = {"metrics": {name: result.as_dict() for name, result in results.items()}}
+    options.write_report(arguments, report, _lines(results, arguments.layout))
 
 
 def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalScores:
@@ -90,15 +86,15 @@ def _lines(results: Mapping[str, MetricResult], table: Callable[..., list[str]])
     yield (
         "Accuracy: fraction of cases in which the paraphrase scores better than the attacked "
         "reference; a tie is a miss. Sensitivity: fraction of texts that score better than the "
-        "same text after the attack, an easier test. Intervals: Wilson. Means: all attacks have "
-        "the same weight."
+        "same text after the attack, which is easier. Intervals: Wilson. Means: equal weight per "
+        "attack."
     )
     for name, metric in results.items():
         yield f"{name}: {metric.signature or 'scores from the file'}"
 
 
 def _rows(metric: MetricResult) -> Iterator[list[str]]:
-    """Yield the results of a metric per attack, then the means."""
+    """Yield a metric's results for each attack, then the means."""
     for name, result in metric.attacks.items():
         interval = "-" if result.low is None else f"[{result.low:.1%}, {result.high:.1%}]"
         accuracy, *rates = map(_percent, (result.accuracy, result.ties, result.sensitivity))

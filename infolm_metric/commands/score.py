@@ -1,7 +1,8 @@
 """`infolm score`: score texts from arguments, files or a data set against references.
 
-Tables (.jsonl, .ndjson, .csv, .tsv, .parquet) have the columns prediction and references, a text or
-a list of texts. Files are UTF-8, optionally .gz. Put -- before texts that start with a dash.
+A table (.jsonl, .ndjson, .csv, .tsv, .parquet) has the columns prediction and references; the
+references of a row are a text or a list of texts. Files are UTF-8, optionally compressed (.gz). Put
+-- before texts that start with a dash.
 
 For example:
   infolm score --model bundled "the candidate text" "the reference text" "another reference"
@@ -26,19 +27,20 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
+from infolm_metric.core.baselines import BaselineStats, Verdict, most_frequent, resolve_baseline
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import finite, json_line
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.results import Summary, is_reliable, mean, warn
 from infolm_metric.core.tables import Source, read_rows
 
 if TYPE_CHECKING:
-    from infolm_metric.core.baselines import BaselineStats
-    from infolm_metric.core.results import Summary
     from infolm_metric.core.scorer import Scorer
 
 FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
 FORMATS |= {".txt": "summary", "": "summary", ".json": "json"}
 """Output formats by file extension."""
-RESCALED = "1 = best possible score, 0 = mean of unrelated texts"
+RESCALED = "1 = best possible score, 0 = mean score of unrelated texts"
 USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
        infolm score [options] -c CANDIDATES.txt -r REFERENCES.txt
@@ -52,15 +54,15 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add = parser.add_argument_group("output").add_argument
     add("--per-pair", action="store_true", help="print one line per pair")
     add("--json", action="store_true", help="print all results as one JSON object")
-    text = "output: .jsonl (resumable job), .csv, .tsv, .json or .txt (summary)"
+    text = "output file: .jsonl (resumable job), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-    text = "rescale scores to 1 = best, 0 = unrelated; FILE: from infolm baseline"
+    text = "rescale scores to 1 (best) and 0 (unrelated texts); FILE: from infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"), types)
     running = parser.add_argument_group("running")
     add = running.add_argument
     add("--restart", action="store_true", help="discard an existing job and start over")
-    text = "ray: use the cluster at RAY_ADDRESS, or this machine; -o FOLDER.parquet"
+    text = "ray: use the cluster at RAY_ADDRESS or this machine; requires -o FOLDER.parquet"
     add("--engine", choices=("local", "ray"), default="local", help=text)
     add("--workers", type=int, metavar="N", help="maximum number of Ray actors (default: no limit)")
     options.add_settings(parser, types, running=running)
@@ -68,7 +70,10 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRequest:
-    """Checked arguments of `infolm score`; `format` is a value of FORMATS, "per pair" or "ray"."""
+    """Checked arguments of `infolm score`.
+
+    `format` is one of the values of FORMATS, "per pair" or "ray".
+    """
 
     source: Source
     settings: Any
@@ -94,14 +99,14 @@ class ScoreRequest:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the texts named by the arguments and write the result."""
+    """Score the input and write the result."""
     request = ScoreRequest.parse(arguments)
     execute = _run_job if request.format in ("job", "ray") else _score_in_memory
     execute(request)
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
-    """Return the format of the output; raise ValueError if other options conflict with it."""
+    """Return the output format; raise ValueError if other options conflict with it."""
     flags = (arguments.engine == "ray", arguments.json, arguments.per_pair)
     formats = [*compress(("ray", "json", "per pair"), flags)]
     if len(formats) > 1:
@@ -126,15 +131,15 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
 
 
 def _run_job(request: ScoreRequest) -> None:
-    """Score in a resumable job or on a Ray cluster, and print the summary."""
+    """Run a resumable job or use a Ray cluster, and print the summary."""
     scorer = options.make_scorer(request.settings)
-    pairs = (scorer, request.source, request.output)
-    keywords: Any = {"rescale_with_baseline": request.rescale_with_baseline}
-    keywords["verbose"] = request.verbose
+    job: Any = (scorer, request.source, request.output)
+    names = ("rescale_with_baseline", "verbose")
+    keywords: Any = {name: getattr(request, name) for name in names}
     if request.format == "job":
         from infolm_metric.jobs.resume import run_job
 
-        result = run_job(*pairs, restart=request.restart, **keywords)
+        result = run_job(*job, restart=request.restart, **keywords)
         scores = (row[request.settings.names[0]] for _, row in read_rows(request.output))
         lines = _summary_with_verdicts(scorer, result, scores)
     else:
@@ -143,18 +148,15 @@ def _run_job(request: ScoreRequest) -> None:
         except ImportError as error:
             message = "--engine ray requires Ray; run: pip install 'ray[data]'"
             raise ModuleNotFoundError(message) from error
-        result = score_source(*pairs, workers=request.workers, **keywords)
+        result = score_source(*job, workers=request.workers, **keywords)
         lines = list(_summary(scorer, result))
     if result.resumed:
-        print(f"infolm: {result.resumed} pairs had been scored before", file=sys.stderr)
+        print(f"infolm: {result.resumed} pairs had already been scored", file=sys.stderr)
     write(lines, STANDARD_OUTPUT)
 
 
 def _score_in_memory(request: ScoreRequest) -> None:
     """Score all pairs in one call and write the result."""
-    from infolm_metric.core.baselines import most_frequent, resolve_baseline
-    from infolm_metric.core.inputs import Pairs
-    from infolm_metric.core.results import Summary, mean, warn
     from infolm_metric.jobs import resume
 
     source, settings, output = request.source, request.settings, request.output
@@ -191,9 +193,9 @@ def _score_in_memory(request: ScoreRequest) -> None:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
-    """Yield the rows as CSV with a header; lists become JSON, so that they can be read back."""
+    """Yield the rows as CSV with a header; lists are written as JSON, which infolm can read."""
     text, names = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
-    # Quotes all strings, because most readers end a row at an unquoted carriage return.
+    # All strings are quoted, because most readers end a row at an unquoted carriage return.
     options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
     table = csv.DictWriter(text, names, delimiter=separator, **options)
     table.writeheader()
@@ -204,18 +206,18 @@ def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
 
 
 def _per_pair(columns: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """Yield tab-separated lines: a header, then the number (from 1) and scores of each pair."""
+    """Yield tab-separated lines: a header, then each pair's number (from 1) and scores."""
     yield "\t".join(["pair", *columns])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
         yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
 
 
 def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
-    """Yield lines with the mean of each score and its interpretation, then the signature."""
+    """Yield each mean score with its interpretation, then the signature."""
     prefix = f"mean of {result.pairs} pairs; " if result.pairs > 1 else ""
     for name in scorer.settings.names:
-        title, mean = scorer.settings.label(name), result.means[name]
-        yield f"{title}: {mean:.6g} ({prefix}{_meaning(scorer, name)})"
+        title = scorer.settings.label(name)
+        yield f"{title}: {result.means[name]:.6g} ({prefix}{_meaning(scorer, name)})"
         if result.baseline:
             yield _verdict(scorer, name, result, result.baseline[name])
         if (rescaled := result.means.get(f"{name}_rescaled")) is not None:
@@ -224,7 +226,7 @@ def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
 
 
 def _summary_with_verdicts(scorer: Scorer, result: Summary, scores: Iterable[float]) -> list[str]:
-    """Return the summary, with the verdicts of MENLI's task "answer" on the scores."""
+    """Return the summary; for MENLI's task "answer", include the verdicts on the answers."""
     lines = list(_summary(scorer, result))
     if getattr(scorer.settings, "task", None) == "answer":
         from infolm_metric.menli.verdict import describe_verdicts
@@ -234,7 +236,7 @@ def _summary_with_verdicts(scorer: Scorer, result: Summary, scores: Iterable[flo
 
 
 def _meaning(scorer: Scorer, name: str) -> str:
-    """Describe the direction and the bounds of a score."""
+    """Describe a score's direction and bounds."""
     ends = list(zip(("minimum", "maximum"), scorer.bounds(scorer.settings, name), strict=True))
     better, words = "lower is better", list[str]()
     if scorer.higher_is_better:
@@ -250,17 +252,14 @@ def _meaning(scorer: Scorer, name: str) -> str:
 
 
 def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
-    """Describe the baseline, and compare the mean of a score with it."""
-    from infolm_metric.core.baselines import Verdict
-    from infolm_metric.core.results import is_reliable
-
+    """Describe the baseline, and compare the mean score with it."""
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
     words = str(verdict)
     if not is_reliable(result.counts):
         words = "not assessed: too many texts are too short or out of domain"
     elif verdict != Verdict.COPY:
-        # Not for MENLI: a candidate that is entailed by its reference tends to be correct.
+        # This does not hold for MENLI: a candidate that its reference entails is usually correct.
         close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not higher
         words += " unrelated texts" + (" (close does not mean correct)" if close else "")
     return (

@@ -1,4 +1,4 @@
-"""Input of `infolm score`: texts, files or a data set, and their options."""
+"""Input options of `infolm score`: texts, files or a data set."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from infolm_metric.core.tables import Source, resembles_file
 
 INPUT_MODES = "texts as arguments, -c FILE and -r FILE, --data FILE, or --dataset NAME"
 DATASET_OPTIONS = {
-    "--dataset": "Hub name, folder of data files, or folder written by save_to_disk",
-    "--dataset-config": "configuration of the data set, if it has several",
+    "--dataset": "data set on the Hub, folder of data files, or folder written by save_to_disk",
+    "--dataset-config": "configuration of the data set, required if it has several",
     "--dataset-revision": "branch, tag or commit of the data set",
     "--split": "split of the data set (default: the only split)",
 }
@@ -23,7 +23,7 @@ DATASET_OPTIONS = {
 def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
     """Add the options for texts and files."""
     add = group.add_argument
-    text = "a candidate and its references, or the file name of a table"
+    text = "a candidate followed by its references, or the name of a table file"
     add("texts", nargs="*", metavar="TEXT", help=text)
     text = "plain text, one candidate per line; - reads standard input"
     add("-c", "--candidates", metavar="FILE", help=text)
@@ -39,14 +39,15 @@ def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
     options.add_columns(group, types)
     for flag, text in DATASET_OPTIONS.items():
         group.add_argument(flag, metavar="NAME", help=text)
-    group.add_argument("--streaming", action="store_true", help="stream instead of downloading")
+    text = "read the data set while it is being downloaded"
+    group.add_argument("--streaming", action="store_true", help=text)
 
 
 def parse_source(arguments: argparse.Namespace) -> Source:
-    """Return the source of pairs named by the arguments, without reading it.
+    """Return the source that the arguments select, without reading it.
 
-    A single argument that names a file is treated as --data. Raises ValueError unless exactly one
-    input mode is used.
+    If the only text is the name of a file, it is treated as --data. Raises ValueError unless
+    exactly one input mode is used.
     """
     texts, table = arguments.texts, arguments.data
     path = texts[0] if len(texts) == 1 and not (arguments.as_texts or table) else ""
@@ -81,9 +82,9 @@ def parse_source(arguments: argparse.Namespace) -> Source:
 def check_input_mode(
     arguments: argparse.Namespace, texts: list[str], table: str | None, parallel: list[str]
 ) -> None:
-    """Raise ValueError unless exactly one input mode is used, without options of the others."""
+    """Raise ValueError unless exactly one input mode is used, with only its own options."""
     hint, baseline = "", arguments.rescale_with_baseline
-    if isinstance(baseline, str):  # possibly a text or a table
+    if isinstance(baseline, str):  # may have been intended as a text or a table
         hint = f"; --rescale-with-baseline took {baseline!r} as its FILE: put this option last"
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
@@ -107,4 +108,4 @@ def check_input_mode(
             "as texts, put -- before them"
         )
     if len(texts) == 1:
-        raise ValueError(f"got a candidate without references; add at least one{hint}")
+        raise ValueError(f"the candidate has no references; add at least one{hint}")

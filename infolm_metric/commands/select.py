@@ -1,8 +1,9 @@
 """`infolm select`: select the best of several candidates by minimum Bayes risk.
 
-FILE is JSON Lines or Parquet with a list of texts in the column candidates, such as samples of a
-model. The candidate with the best mean score against all other candidates is written to the column
-selected. Token weights are uniform unless --idf names a file.
+FILE is JSON Lines or Parquet. Its column candidates contains lists of texts, for example several
+outputs of a model for the same input. The output adds the column selected, which contains the
+candidate with the best mean score against the row's other candidates. Token weights are uniform
+unless --idf names a file.
 
 For example:
   infolm select samples.jsonl --model bundled -o selected.jsonl
@@ -24,9 +25,9 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     """Add the options of the command."""
     group = parser.add_argument_group("input and output")
     group.add_argument(
-        "file", metavar="FILE", help="lists of candidates; - reads JSON Lines from standard input"
+        "file", metavar="FILE", help="candidate lists; - reads JSON Lines from standard input"
     )
-    text = f"column of candidates (default: {COLUMN})"
+    text = f"column of candidate lists (default: {COLUMN})"
     group.add_argument("--candidates-column", metavar="NAME", default=COLUMN, help=text)
     options.add_output(group, tables=False)
     options.add_metric(parser, types)
@@ -34,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Select a candidate per row and write the rows with it."""
+    """Select a candidate per row, and write the rows with the selected candidates."""
     options.check_output(arguments, arguments.file)
     settings = options.read_settings(arguments.metric, arguments)
     rows = []

@@ -1,6 +1,6 @@
 """Scorers for Inspect, which finds this module through an entry point.
 
-Samples are scored one by one as they finish, so IDF cannot be estimated from them.
+Each sample is scored as soon as it is finished, so IDF cannot be estimated from all samples.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def menli(**settings: Any) -> Scorer:
 
 
 def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
-    """Return an Inspect scorer for a metric, which scores in a thread.
+    """Return an Inspect scorer for a metric; it scores in a thread.
 
-    The score of a sample without a target is NaN, which Inspect excludes from means.
+    Samples without a target have the score NaN, which Inspect excludes from means.
     """
     metric = find(name)
     defaults = {"idf": False} if "idf" in field_types(metric.settings_type()) else {}
@@ -60,13 +60,13 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
     if metric_scorer.settings.idf_sides:
         raise ValueError(
             "idf must be False, 'bundled' or the path of a table, because samples are scored one "
-            f"by one, got {metric_scorer.settings.idf_sides[0]!r}"
+            f"at a time, got {metric_scorer.settings.idf_sides[0]!r}"
         )
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion
         if not any(text.strip() for text in target):
-            reason = f"sample {state.sample_id!r} has no target; {name} requires a reference"
+            reason = f"sample {state.sample_id!r} has no target, which {name} requires"
             return Score(value=math.nan, answer=output, explanation=reason)
         result = await anyio.to_thread.run_sync(metric_scorer.score, [output], [list(target)])
         return Score(value=result[name], answer=output, metadata={"signature": result["signature"]})

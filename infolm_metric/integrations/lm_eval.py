@@ -1,7 +1,7 @@
-"""Metrics for lm-evaluation-harness, registered when this module is imported.
+"""Metrics for lm-evaluation-harness, which are registered when this module is imported.
 
-As for BLEU, references and outputs are collected, and the corpus is scored at the end in one call,
-so IDF is estimated from all documents.
+As for BLEU, references and outputs are collected and the whole corpus is scored at the end, so IDF
+is estimated from all documents.
 """
 
 from __future__ import annotations
@@ -19,22 +19,21 @@ with require("lm-eval"):
     from lm_eval.api.registry import register_aggregation, register_metric
 
 Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
-"""References of a document, its output, and the settings."""
+"""A document's references, the model's output, and the settings."""
 
 
 @cache
 def load_scorer(name: str) -> Scorer:
-    """Return the scorer of a metric, shared by all tasks so that the model is loaded once."""
+    """Return a metric's scorer, which all tasks share, so that the model is loaded only once."""
     return find(name).scorer_type()()
 
 
 def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
-    """Return the references, output and settings of a document, to be scored with the corpus.
+    """Return a document's references, output and settings, to be scored with the whole corpus.
 
     Args:
-        references: the references of the document; a single entry can be a list of them. Recent
-            versions of lm-eval pass several entries.
-        predictions: the output for the document, as the only entry.
+        references: the document's references, or a list whose only entry is the list of references.
+        predictions: a list whose only entry is the output.
         **settings: settings of the metric; a task uses the settings of its first document.
 
     Returns:
@@ -52,7 +51,7 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
 
 
 def document_metric(name: str) -> Callable[..., Item]:
-    """Return the function that lm-eval calls per document; it checks the arguments."""
+    """Return the function that lm-eval calls for each document; it checks the arguments."""
     checked: list[dict[str, Any]] = []
 
     def check(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
@@ -69,13 +68,13 @@ def document_metric(name: str) -> Callable[..., Item]:
 
 
 def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
-    """Return the function that scores all documents of a task."""
+    """Return the function that scores all documents in a task."""
 
     def score(items: Sequence[Any]) -> float:
         if isinstance(items[0], int | float):
             raise ValueError(
-                f"{name} got the number {items[0]!r} instead of texts, as happens if doc_to_target "
-                "returns lists; pass references in process_results, with pass_through"
+                f"{name} requires texts, got the number {items[0]!r}, which is the result if "
+                "doc_to_target returns lists; pass references with pass_through in process_results"
             )
         references, predictions, settings = zip(*items, strict=True)
         scorer = load_scorer(name)

@@ -1,7 +1,7 @@
 """Registration of the metrics with `evaluate`, so that `evaluate.load("infolm")` finds them.
 
-`evaluate.load("infolm")` looks for ./infolm/infolm.py, then on the Hugging Face Hub, and then in
-its cache of module scripts, where it selects the newest one.
+`evaluate.load("infolm")` searches for ./infolm/infolm.py, then queries the Hugging Face Hub, and
+then searches its cache of module scripts, from which it selects the newest script.
 `evaluate.load(str(register()["infolm"]))` never queries the Hub.
 """
 
@@ -16,11 +16,10 @@ from infolm_metric.metrics import METRICS, Metric
 
 
 def module_script(metric: Metric) -> str:
-    """Return the script from which `evaluate` loads a metric of the package.
+    """Return the script from which `evaluate` loads one of the package's metrics.
 
     `evaluate` copies the script, imports the copy and uses the first metric class in it. The script
-    only imports the class of the package, with an absolute import, so that instances can be pickled
-    and compared.
+    imports this class from the package, so that instances can be pickled and compared.
     """
     name, (module, _, kind) = metric.name, metric.evaluate.partition(":")
     return f'''\
@@ -33,16 +32,16 @@ __all__ = ["{kind}"]
 
 
 def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, Path]:
-    """Write the module script of each metric to the folder that `evaluate.load(name)` searches.
+    """Write each metric's module script to the folder that `evaluate.load(name)` searches.
 
-    Other modules with the same names are kept. Registering again repairs damaged scripts.
+    Other modules with the same names are kept. A second call repairs damaged scripts.
 
     Args:
-        modules_cache: the folder of module scripts; by default the folder used by `evaluate`, which
-            depends on HF_HOME and HF_MODULES_CACHE.
+        modules_cache: the folder of module scripts; by default the folder that `evaluate` uses,
+            which depends on HF_HOME and HF_MODULES_CACHE.
 
     Returns:
-        The script of each metric, by name of the metric.
+        Metric name -> path of the script.
 
     Raises:
         OSError: the folder cannot be written.
@@ -63,19 +62,20 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
         }
     except OSError as error:
         raise OSError(
-            f"cannot write the scripts of the metrics to the folder {str(root)!r}: "
+            f"cannot write the module scripts to the folder {str(root)!r}: "
             f"{error.strerror or error}; set HF_MODULES_CACHE to a writable folder, or HF_HOME for "
-            "all caches of Hugging Face"
+            "all Hugging Face caches"
         ) from error
 
 
 def _write(text: str, metrics: Path, name: str) -> Path:
-    """Write a script below the folder `metrics` of evaluate's cache and return its path."""
+    """Write a script to evaluate's cache, below the folder `metrics`, and return its path."""
     folder = metrics / f"evaluate-metric--{name}" / hashlib.sha256(text.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     for package in (folder, *list(folder.parents)[:3]):
         (package / "__init__.py").touch()
     script = folder / f"{name}.py"
-    # Atomic, because others may read it. Always written, because evaluate selects the newest one.
+    # Atomic, because other processes may read the script. It is written even if it already exists,
+    # because evaluate selects the newest script.
     write_whole(script, [text.encode()])
     return script

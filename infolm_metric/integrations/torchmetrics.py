@@ -1,4 +1,4 @@
-"""Metrics for torchmetrics, Lightning and custom training loops, on any number of ranks."""
+"""Metrics for torchmetrics, Lightning and custom training loops on any number of ranks."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ with require("torchmetrics"):
 
 
 class TextMetric(torchmetrics.Metric):
-    """Metric that collects pairs of texts and scores them in `compute`, across all ranks.
+    """Metric that collects pairs of texts in `update`, and scores them on all ranks in `compute`.
 
-    Texts stay on their rank; ranks exchange document counts and scores. The state `pairs` is a list
-    of tensors, one per batch, which torchmetrics can merge, save, window and share.
+    Texts stay on their rank; ranks exchange only document counts and scores. The state `pairs` is a
+    list with one tensor per batch, which torchmetrics can merge, save and share.
 
     Args:
         model_name_or_path: a setting of the metric, positional as in torchmetrics.
@@ -35,7 +35,7 @@ class TextMetric(torchmetrics.Metric):
         **settings: other settings of the metric.
 
     Raises:
-        TypeError, ValueError: a setting is unknown or invalid. The model is loaded later.
+        TypeError, ValueError: a setting is unknown or invalid.
     """
 
     scorer_type: ClassVar[type[Scorer]]
@@ -49,7 +49,8 @@ class TextMetric(torchmetrics.Metric):
         process_group: dist.ProcessGroup | None = None,
         **settings: Any,
     ) -> None:
-        # Synchronization happens in distributed_score. Without a cache, all ranks reach it.
+        # distributed_score synchronizes the ranks, so all ranks must call it, even if a rank has
+        # already computed its result.
         super().__init__(
             process_group=process_group, sync_on_compute=False, compute_with_cache=False
         )
@@ -77,10 +78,11 @@ class TextMetric(torchmetrics.Metric):
         """Return the mean score of all pairs on all ranks since the last `reset`.
 
         Returns:
-            A float tensor, or a dictionary of tensors by name if settings request several scores.
+            A float tensor, or a dictionary from score names to tensors if the settings request
+            several scores.
 
         Raises:
-            TypeError, ValueError, RuntimeError: as in `distributed_score`.
+            TypeError, ValueError, RuntimeError: as for `distributed_score`.
             OSError: the model cannot be found.
         """
         predictions, references = decode(self.pairs)
@@ -89,23 +91,18 @@ class TextMetric(torchmetrics.Metric):
         return self._mean(result)
 
     def forward(self, preds: Any, target: Any) -> Tensor | dict[str, Tensor]:
-        """Store pairs for `compute`, and return the mean score of these pairs on this rank.
+        """Store pairs for `compute`, and return the mean score of only these pairs.
 
-        Args:
-            preds: as in `update`.
-            target: as in `update`.
-
-        Returns:
-            As in `compute`.
+        `preds` and `target` are as for `update`, and the result is as for `compute`.
         """
         self.update(preds, target)
         score = self._mean(self.scorer.score(preds, target))
-        self._forward_cache: Any = score  # logged by Lightning per step
+        self._forward_cache: Any = score  # Lightning logs it in every step
         return score
 
     def reset(self) -> None:
         """Delete the stored pairs; keep the model."""
-        self.pairs = []  # a new list, because torchmetrics empties the old one, used by `Running`
+        self.pairs = []  # a new list, because torchmetrics clears the old one, which `Running` uses
         super().reset()
 
     def _sync_dist(self, *arguments: Any, **options: Any) -> None:
@@ -125,7 +122,7 @@ def encode(pairs: Pairs) -> Tensor:
 
 
 def decode(batches: Iterable[Tensor]) -> tuple[list[str], list[list[str]]]:
-    """Decode batches of any dtype to predictions and references.
+    """Decode batches, tensors of any dtype, to predictions and references.
 
     >>> decode([encode(Pairs(["A cat."], [["The cat.", "One cat."]]))])
     (['A cat.'], [['The cat.', 'One cat.']])

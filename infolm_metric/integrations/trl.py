@@ -1,4 +1,4 @@
-"""The metrics as reward functions for TRL's GRPO and similar trainers; TRL is not imported."""
+"""Reward functions for TRL's GRPO and similar trainers; TRL is not imported."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from infolm_metric.core.scorer import Scorer
 from infolm_metric.integrations import check_one_score
 
 _shown: set[str] = set()
-"""Warnings that this process has shown, with their numbers removed."""
+"""Warnings that this process has already shown, without their numbers."""
 
 
 @dataclass(frozen=True)
 class Reward:
-    """Scores completions against references; higher is better. Made by `reward`."""
+    """Reward function, created by `reward`; higher is better."""
 
     scorer: Scorer
     reference_column: str
@@ -33,9 +33,9 @@ class Reward:
 
         Args:
             prompts: ignored.
-            completions: strings or lists of messages; only messages by the assistant are scored.
-            **columns: columns of the data set. One of them contains a reference, or a list of
-                references, per completion.
+            completions: strings or lists of messages; only the assistant's messages are scored.
+            **columns: columns of the data set. The reference column contains a reference, or a list
+                of references, for each completion.
 
         Raises:
             TypeError, ValueError: there are no references, or a text is not a string.
@@ -57,11 +57,11 @@ class Reward:
 
 
 def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
-    """Return a reward function, which can be pickled and keeps the model and encoded references.
+    """Return a reward function that uses a scorer; it can be pickled.
 
     Args:
         scorer: a scorer with a single score, such as `MENLIScorer(task="answer")`.
-        reference_column: the column of the data set with the references.
+        reference_column: the data set's column of references.
 
     Raises:
         ValueError: the scorer has several scores, or token weights that depend on the batch.
@@ -75,14 +75,14 @@ def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
     check_one_score(scorer.settings)
     if scorer.settings.idf_sides:
         raise ValueError(
-            "idf must be False, 'bundled' or a table, because a batch of completions is not a "
-            f"corpus, got {scorer.settings.idf_sides[0]!r}"
+            "idf must be False, 'bundled' or a table, because IDF cannot be estimated from a batch "
+            f"of completions, got {scorer.settings.idf_sides[0]!r}"
         )
     return Reward(scorer, reference_column)
 
 
 def completion_text(completion: str | Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of a completion: a string, or the assistant's text in a list of messages.
+    """Return a completion's text: the string itself, or the assistant's messages in a list.
 
     >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])
     'Yes.'
@@ -102,7 +102,7 @@ def _content_text(content: str | Sequence[str | Mapping[str, Any]] | None) -> st
 
 @contextmanager
 def _warnings_once() -> Iterator[None]:
-    """Show each warning at most once per process, even if its numbers change."""
+    """Show each warning only once per process, even if its numbers change."""
     with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
         yield

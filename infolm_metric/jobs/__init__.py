@@ -1,1 +1,1 @@
-"""Scoring of large corpora: resumable jobs, and Ray."""
+"""Scoring of large corpora with resumable jobs or on a Ray cluster."""

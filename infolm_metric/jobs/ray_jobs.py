@@ -1,7 +1,7 @@
-"""Scoring on a Ray cluster: add scores to a `ray.data.Dataset` of pairs.
+"""Scoring on a Ray cluster: adds scores to a `ray.data.Dataset` of pairs.
 
-Blocks stream through actors, each with its own scorer. If document frequencies are needed, tasks
-count all blocks before any pair is scored. Requires the extra `ray`.
+Blocks of pairs stream through actors, each with its own scorer. If document frequencies are needed,
+tasks count them in all blocks before any pair is scored. Requires the extra `ray`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from infolm_metric.jobs.resume import check_new_columns, result_columns
 if TYPE_CHECKING:
     from ray.data import Dataset
 
-BATCH = 256  # pairs per call of an actor
-COUNTED = 4096  # pairs per counting task
-READERS = {".parquet": "read_parquet", ".jsonl": "read_json"}
+BATCH = 256  # pairs that an actor scores together
+COUNTED = 4096  # pairs that a task counts together
+READERS = {".parquet": ray.data.read_parquet, ".jsonl": ray.data.read_json}
 """Readers of `ray.data` by file extension."""
 
 
@@ -53,23 +53,22 @@ def score_dataset(
     rescale_with_baseline: Any = False,
     **settings: Any,
 ) -> Dataset:
-    """Add a column per score to a data set, computed lazily, block by block.
+    """Add score columns to a data set; they are computed lazily, block by block.
 
-    The scores equal the scores of a single process with all pairs. If document frequencies are
-    needed, as with idf "references" or "separate", this call reads the data set once to count
-    them. Workers write warnings to their own logs.
+    The scores are the same as if one process scored all pairs. If document frequencies are needed
+    (idf="references" or "separate"), this call reads the data set once to count them. Workers write
+    warnings to their own logs.
 
     Args:
-        dataset: pairs, with a column of candidates and columns of references, each a text or a list
-            of texts.
+        dataset: pairs, with a column of candidates and one or more columns of references, which
+            contain texts or lists of texts.
         metric: name of the metric.
         candidate_column: column of candidates; by default "prediction" or "candidate".
         reference_columns: columns of references; by default "references" or "reference".
-        source_column: column of sources to score against instead of references, if the metric
-            supports sources.
+        source_column: column of sources, used instead of references if the metric takes sources.
         workers: maximum number of actors; by default one per GPU of the cluster, or one per CPU if
             there is no GPU or device="cpu".
-        batch: number of pairs to score together.
+        batch: number of pairs that are scored together.
         rescale_with_baseline: as in `Scorer.score`.
         **settings: settings of the metric.
 
@@ -77,9 +76,8 @@ def score_dataset(
         The data set with the new columns.
 
     Raises:
-        TypeError, ValueError: a setting is invalid, or a column would be overwritten. When the
-            result is read, Ray raises errors for invalid rows and for workers whose signature
-            differs from this process.
+        TypeError, ValueError: a setting is invalid, or a column would be overwritten. Invalid rows,
+            and workers with a different signature, raise errors when the result is read.
         OSError: the model cannot be loaded.
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
@@ -99,11 +97,11 @@ def score_source(
     workers: int | None = None,
     verbose: bool = False,
 ) -> Summary:
-    """Write a folder of Parquet files with scores, at least one per worker; warn once.
+    """Score pairs, and write the input columns and the scores to a folder of Parquet files.
 
     Args:
         scorer: the metric with its settings.
-        source: a data set, or a table or folder of tables that the cluster can read.
+        source: a data set, or a table or folder of tables, which all workers can read.
         output: a new folder.
         rescale_with_baseline: as in `Scorer.score`.
         workers: as in `score_dataset`.
@@ -115,7 +113,7 @@ def score_source(
     data = source.load()
     dataset = _open_files(data) if isinstance(data, str) else ray.data.from_huggingface(data)
     type_of_rows = dict if isinstance(data, str) else row_type(data)
-    output = os.path.abspath(output)  # workers have other working folders
+    output = os.path.abspath(output)  # workers have different working directories
     baseline = resolve_baseline(scorer.settings.metric, rescale_with_baseline)
     names = tuple(source.reference_columns)
     columns = Columns(source.candidate_column, names, source.against_sources, type_of_rows)
@@ -127,7 +125,7 @@ def score_source(
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error) from error
     parquet = pyarrow.dataset.dataset(output, format="parquet")
-    names = parquet.schema.names  # of the source, then of the scores
+    names = parquet.schema.names  # columns of the source, followed by the scores
     names = names[names.index(scorer.settings.names[0]) :]
     rows, sums = 0, dict.fromkeys(names, 0.0)
     for part in parquet.to_batches(columns=names):
@@ -150,10 +148,10 @@ def check_output(output: str) -> None:
     """Raise ValueError unless the output is a new folder whose name ends in .parquet."""
     if Path(output).suffix.lower() != ".parquet":
         raise ValueError(
-            f"with --engine ray, the output must be a folder whose name ends in .parquet, got "
+            "with --engine ray, the output must be a folder whose name ends in .parquet, got "
             f"{output!r}"
         )
-    if Path(output).exists():  # Ray would add its files
+    if Path(output).exists():  # Ray would add files to the folder
         raise ValueError(f"{output} already exists; choose a new folder")
 
 
@@ -162,12 +160,11 @@ def _open_files(path: str) -> Dataset:
     suffix = Path(path).suffix.lower() or (".parquet" if Path(path).is_dir() else "")
     if suffix not in READERS:
         raise ValueError(
-            f"with --engine ray, a table must be {' or '.join(READERS)}, or a folder of such "
+            f"with --engine ray, a table must be a {' or '.join(READERS)} file or a folder of such "
             f"files, got {path!r}; convert it, or omit --engine ray"
         )
     check_exists([path], again=True)
-    read = getattr(ray.data, READERS[suffix])
-    return read(os.path.abspath(path))  # workers have other working folders
+    return READERS[suffix](os.path.abspath(path))  # workers have different working directories
 
 
 def start(verbose: bool = False) -> None:
@@ -175,16 +172,16 @@ def start(verbose: bool = False) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # disables Ray's usage reports
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
-    context = ray.data.DataContext.get_current()  # copied by new data sets
+    context = ray.data.DataContext.get_current()  # new data sets copy it
     context.enable_progress_bars = verbose
     context.execution_options.preserve_order = True
     context.raise_original_map_exception = True
-    # Errors are raised; Ray's log of them would fill pages.
+    # Errors are raised; Ray would also log them at great length.
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 
 class Columns(NamedTuple):
-    """Columns of candidates and of references or sources, and the type of the rows."""
+    """Names of the candidate and reference (or source) columns, and the type of the rows."""
 
     candidate: str | None
     references: tuple[str, ...]
@@ -203,7 +200,7 @@ def _scored(
 ) -> tuple[Dataset, CorpusStatistics]:
     """Return the data set with scores, and the corpus statistics.
 
-    Workers receive the class and settings of the scorer, and report warnings to the actor `totals`.
+    Workers report warnings to the actor `totals`; if it is None, they log them.
     """
     names = result_columns(scorer.settings, baseline)
     check_new_columns("the data set", dataset.columns() or (), names)
@@ -212,12 +209,11 @@ def _scored(
         scorer.baseline_stats(scorer.settings, statistics, baseline, [1])
     device = getattr(scorer.settings, "device", None) or ""
     gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
-    # As a dictionary, because Ray turns subclasses of str into str.
+    # A dictionary, because Ray converts a Signature, which is a subclass of str, to str.
     fields = dict(scorer.signature().fields)
-    worker = (scorer, fields, statistics, columns, baseline, totals)
     scored_dataset = dataset.map_batches(
         _Worker,
-        fn_constructor_args=worker,
+        fn_constructor_args=(scorer, fields, statistics, columns, baseline, totals),
         batch_size=batch,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
@@ -229,7 +225,7 @@ def _scored(
 
 
 def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatistics:
-    """Return the corpus statistics that the settings of the scorer require."""
+    """Return the corpus statistics that the scorer's settings require."""
     if not scorer.settings.idf_sides:
         return CorpusStatistics()
     counts = dataset.map_batches(
@@ -238,7 +234,7 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatisti
         batch_format="pyarrow",
         num_cpus=1,
     )
-    # Not Ray's aggregation, whose actors take longer to start than this addition.
+    # Ray's own aggregation would start actors, which takes longer than this addition.
     rows = counts.iter_rows()
     statistics = sum((pickle.loads(row["counts"]) for row in rows), CorpusStatistics())
     if not statistics.tables:
@@ -247,14 +243,14 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatisti
 
 
 def _count_batch(rows: pyarrow.Table, scorer: Scorer, columns: Columns) -> dict[str, list[bytes]]:
-    """Return the corpus statistics of a batch as one row."""
+    """Return a batch's corpus statistics as a single row."""
     statistics = scorer.count(_pairs(rows, columns).texts_by_side, scorer.settings)
     return {"counts": [pickle.dumps(statistics)]}
 
 
 @dataclass
 class _Worker:
-    """Actor that holds the scorer and adds scores to batches of rows."""
+    """Actor that adds scores to batches of rows."""
 
     scorer: Scorer
     signature_fields: Mapping[str, str]
@@ -264,7 +260,7 @@ class _Worker:
     totals: Any
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
-        # Checked here, because Ray does not propagate errors of the constructor.
+        # Checked here, because Ray does not propagate errors from the constructor.
         expected = Signature(self.signature_fields)
         if difference := expected.differences(self.scorer.signature()):
             raise ValueError(
@@ -278,7 +274,7 @@ class _Worker:
         check_new_columns("the data set", rows.column_names, scores)
         if self.totals is None:
             warn(result.counts, self.scorer.warning_messages)
-        else:  # wait, because the worker may exit after the batch
+        else:  # wait for the result, because the worker may exit after this batch
             ray.get(self.totals.add.remote(result.counts, Counter(pairs.counts)))
         for name, column in scores.items():
             rows = rows.append_column(name, pyarrow.array(column, pyarrow.float64()))
@@ -286,9 +282,9 @@ class _Worker:
 
 
 class _Totals:
-    """Actor that collects warnings and the number of pairs by number of references.
+    """Actor that counts warnings, and pairs per number of references.
 
-    Batches that Ray repeats after the loss of a machine are counted twice.
+    Batches that Ray repeats because a machine was lost are counted twice.
     """
 
     def __init__(self) -> None:
@@ -300,12 +296,12 @@ class _Totals:
         self.references += references
 
     def read(self) -> tuple[Counter[str], Counter[int]]:
-        """Return the counts for warnings, and the number of pairs by number of references."""
+        """Return the warning counts, and the number of pairs per number of references."""
         return self.counts, self.references
 
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
-    """Check and return the pairs of a batch."""
+    """Check and return a batch's pairs."""
     candidate, references, against_sources, type_of_rows = columns
     pairs = (
         parse_pair(
@@ -317,7 +313,7 @@ def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
 
 
 def _unwrap_error(error: BaseException) -> BaseException:
-    """Return the ValueError, TypeError or OSError wrapped by Ray, or else the error itself."""
+    """Return the ValueError, TypeError or OSError that Ray wrapped, or else the error itself."""
     inner: BaseException | None = error
     while inner is not None:
         if type(inner) in (ValueError, TypeError, OSError):

@@ -1,10 +1,10 @@
-"""Resumable jobs: score pairs in chunks, and resume an interrupted job after the last chunk.
+"""Resumable jobs: score pairs in chunks, and resume an interrupted job after its last chunk.
 
-OUTPUT.part contains the rows of complete chunks, and OUTPUT.job contains the record of the job. To
-resume, rows after the last complete chunk are dropped, and the pairs of all complete chunks are
-skipped. At the end, OUTPUT.part is renamed to OUTPUT. Neither batches nor cached encodings cross
-chunks, so on the same machine, a resumed job and an uninterrupted run produce bitwise identical
-output.
+A job appends each complete chunk to OUTPUT.part, and records its progress in OUTPUT.job. When a job
+is resumed, an incomplete chunk at the end of OUTPUT.part is dropped, and pairs that have already
+been scored are skipped. When all pairs are scored, OUTPUT.part is renamed to OUTPUT. Chunks share
+neither batches nor cached encodings, so interruptions do not change the output: on the same
+machine, it is bitwise identical.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.signature import Signature
 from infolm_metric.core.tables import Row, Source
 
-CHUNK = 256  # pairs
+CHUNK = 256  # pairs that are scored and written together
 COUNTED = 1024  # pairs whose document frequencies are counted together
 PAIR = "pair"
-"""Column with the number of the pair."""
+"""Column of pair numbers."""
 RESTART = "choose another output, or start over with --restart"
 
 
@@ -50,12 +50,12 @@ class JobRecord:
 
     Attributes:
         signature: signature of the scores.
-        digest: hash of all rows of the input.
+        digest: hash of all input rows.
         rows: number of input rows.
-        done: number of rows written.
-        size: number of bytes written.
-        sums: sum, minimum and maximum of each column of scores.
-        counts: counts for warnings.
+        done: number of rows written so far.
+        size: number of bytes written so far.
+        sums: score column -> sum, minimum and maximum of its scores.
+        counts: numbers of texts and tokens, and number of texts per warning.
     """
 
     signature: Signature
@@ -68,7 +68,7 @@ class JobRecord:
 
     @classmethod
     def read(cls, file: Path) -> JobRecord | None:
-        """Read a record from a file; return None if the file does not exist."""
+        """Read a record; return None if the file does not exist."""
         try:
             if not file.exists():
                 return None
@@ -78,11 +78,11 @@ class JobRecord:
             raise ValueError(f"{file} is not a job record of this version; {RESTART}") from None
 
     def write(self, file: Path) -> None:
-        """Write the record to a file, replacing its content."""
+        """Write the record to a file atomically."""
         files.write_text(file, json.dumps(vars(self)) + "\n")
 
     def check(self, job: JobRecord, output: str | os.PathLike[str]) -> None:
-        """Raise ValueError if the requested job has other settings or another input."""
+        """Raise ValueError if the requested job has different settings or a different input."""
         if changes := self.signature.differences(job.signature):
             raise ValueError(
                 f"{output} was started with other settings: {changes}; use the same settings, or "
@@ -96,7 +96,7 @@ class JobRecord:
             )
 
     def means(self) -> dict[str, float]:
-        """Return the mean of each column, clipped to the column's range because of rounding."""
+        """Return the mean of each score column, clipped to its range because of rounding."""
         return {
             name: min(max(total / self.done, least), most)
             for name, (total, least, most) in self.sums.items()
@@ -113,10 +113,10 @@ def run_job(
     verbose: bool = False,
     chunk: int = CHUNK,
 ) -> Summary:
-    """Write one JSON line per pair, with its number, the input columns and the scores.
+    """Score pairs, and write one JSON line per pair: its number, the input columns and the scores.
 
-    Resumes an interrupted job; returns the summary of a finished job without loading a model. The
-    input is read twice, first to check and count it, then to score it.
+    An interrupted job is resumed. If the job is finished, its summary is returned without loading a
+    model. The input is read twice: first to check and count it, then to score it.
 
     Args:
         scorer: the metric with its settings.
@@ -125,14 +125,15 @@ def run_job(
         rescale_with_baseline: as in `Scorer.score`.
         restart: discard an existing job and start over.
         verbose: show progress.
-        chunk: number of pairs to score and write together.
+        chunk: number of pairs that are scored and written together.
 
     Returns:
         The summary of all scores.
 
     Raises:
-        TypeError, ValueError: a row is invalid; the input can be read only once; the existing job
-            has other settings or another input, or is running; `output` exists without a job.
+        TypeError, ValueError: a row is invalid, the input can be read only once, the existing job
+            has different settings or a different input or is running, or `output` was not written
+            by a job.
         OSError: the output cannot be written; complete chunks are kept.
 
     >>> import tempfile
@@ -151,14 +152,15 @@ def run_job(
     files.check_writable(output, source.files)
     path = Path(os.path.realpath(output))  # the target of a link; the .part file is next to it
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
-    settings = scorer.settings.without_reuse()  # encodings must not cross chunks
+    settings = scorer.settings.without_reuse()  # chunks must not share encodings
     baseline = resolve_baseline(settings.metric, rescale_with_baseline)
     bar = partial(tqdm, unit="pair", disable=not verbose)
     with _locked(path):
-        job = None if restart else JobRecord.read(record)
-        if job and not part.exists() and not path.exists():
-            job = None  # its output was moved or deleted
-        if path.exists() and not (path.is_file() and (job or restart or not path.stat().st_size)):
+        # A record without output is ignored, because the output was moved or deleted.
+        has_job = not restart and (part.exists() or path.exists())
+        job = JobRecord.read(record) if has_job else None
+        replaceable = path.is_file() and (job or restart or path.stat().st_size == 0)
+        if path.exists() and not replaceable:
             raise ValueError(f"{output} exists and was not written by a job; {RESTART}")
         names = [PAIR, *result_columns(settings, baseline)]
         digest, references, statistics = _read(source, scorer, settings, names, bar)
@@ -196,7 +198,7 @@ def _resume(
     score: Callable[[list[Row]], Result],
     progress: tqdm[Any],
 ) -> JobRecord:
-    """Score the remaining rows, flushing each chunk to the disk; return the final record."""
+    """Score the remaining rows, flush each chunk to the disk, and return the final record."""
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     remaining_rows = islice(source.rows(), job.done, None)
     with open(part, "ab", buffering=0) as file:
@@ -233,7 +235,7 @@ def _resume(
 
 
 def result_columns(settings: Any, baseline: Baseline | None) -> list[str]:
-    """Return the names of the columns added by scoring with these settings.
+    """Return the names of the columns that scoring adds.
 
     >>> from infolm_metric import InfoLMSettings
     >>> result_columns(InfoLMSettings(), Baseline({}))
@@ -244,7 +246,7 @@ def result_columns(settings: Any, baseline: Baseline | None) -> list[str]:
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
-    """Raise ValueError if the input already has one of the columns to be added."""
+    """Raise ValueError if the input already has one of the columns that scoring adds."""
     if duplicates := [name for name in names if name in columns]:
         raise ValueError(
             f"{where}: column {duplicates[0]!r} already exists, and the output adds a column with "
@@ -255,7 +257,7 @@ def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]
 def scored_rows(
     rows: Iterable[Row], columns: Mapping[str, Sequence[float]], start: int = 1
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the input with their numbers and scores.
+    """Yield the input rows with their pair numbers and scores.
 
     >>> list(scored_rows([("line 1", {"id": "a"})], {"toy": [0.5]}))
     [{'pair': 1, 'id': 'a', 'toy': 0.5}]
@@ -268,10 +270,10 @@ def scored_rows(
 def _read(
     source: Source, scorer: Scorer, settings: Any, names: Sequence[str], bar: Any
 ) -> tuple[str, Counter[int], CorpusStatistics]:
-    """Check every row of the input, and count references and document frequencies.
+    """Check every input row, and count references and document frequencies.
 
     Returns:
-        The digest of all rows, the number of pairs by number of references, and the statistics.
+        The digest of all rows, the number of pairs per number of references, and the statistics.
     """
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED):
@@ -289,7 +291,7 @@ def _read(
 def _add(
     sums: Mapping[str, Sequence[float]], columns: Mapping[str, Sequence[float]]
 ) -> dict[str, Sequence[float]]:
-    """Update the sum, minimum and maximum of each column with the scores of a chunk."""
+    """Add a chunk's scores to the sum, minimum and maximum of each column."""
     totals: dict[str, Sequence[float]] = {}
     for name, scores in columns.items():
         total, least, most = sums.get(name, (0.0, math.inf, -math.inf))
@@ -299,12 +301,12 @@ def _add(
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Lock the output against other processes."""
+    """Prevent other processes from writing to the output."""
     lock = FileLock(f"{path}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(f"another process is writing {path}; wait until it ends") from None
+        raise ValueError(f"another process is writing to {path}; wait until it ends") from None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OSError(
@@ -319,7 +321,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _append(file: FileIO, content: bytes) -> None:
-    """Append the content to the file and flush it to the disk."""
+    """Append to a file, and flush it to the disk."""
     remainder = memoryview(content)
     try:
         while remainder:

@@ -1,7 +1,7 @@
 """Correlation of metrics with human scores: ratings, statistics, tests, a table and a plot.
 
-`read_ratings` reads rows of texts with human scores. Statistics take plain arrays, NaN for missing
-scores, higher is better: [systems, samples], or [texts] if the systems are unknown.
+`read_ratings` reads texts with human scores. Statistics take arrays of scores, [systems, samples]
+or, if the systems are unknown, [texts]. Higher scores are better, and missing scores are NaN.
 """
 
 from .agreement import Agreement, AgreementTable, agreement

@@ -1,4 +1,4 @@
-"""Table of correlations of several metrics with several human criteria, with tests."""
+"""Correlations of several metrics with several human criteria, with significance tests."""
 
 from __future__ import annotations
 
@@ -13,33 +13,12 @@ import numpy as np
 
 from infolm_metric.core.checks import check_known
 from infolm_metric.core.files import finite
-from infolm_metric.meta_evaluation.correlations import (
-    COEFFICIENTS,
-    LEVELS,
-    Statistic,
-    calibrated_accuracy,
-    check_grids,
-    check_levels,
-    common_scores,
-    mean_over_samples,
-    order_accuracy,
-    partial_pearson,
-    system_means,
-)
+from infolm_metric.meta_evaluation import correlations, significance
+from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from infolm_metric.meta_evaluation.ratings import check_varies
-from infolm_metric.meta_evaluation.significance import (
-    RESAMPLES,
-    Draws,
-    compare_metrics,
-    difference_p_value,
-    draw,
-    percentile_interval,
-    resample,
-    soft_pairwise_accuracy,
-)
 
 LENGTH = "length"
-"""Name of the text length, which is treated as a metric."""
+"""Name under which the text length is reported like a metric."""
 TITLES = {
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -48,7 +27,7 @@ TITLES = {
     "soft_accuracy": "soft accuracy",
     "partial": "given length",
 }
-"""Column titles of the statistics, in the order of the table."""
+"""Column titles of the statistics, in display order."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +38,16 @@ class Agreement:
         metric: the name of the metric.
         criterion: the name of the criterion.
         level: "system" or "text".
-        statistic: "pearson", "spearman", "kendall" or "partial" (Pearson given length), from -1 to
-            1; "accuracy" (`pairwise_accuracy` of systems, `calibrated_accuracy` of texts) or
-            "soft_accuracy" (`soft_pairwise_accuracy`), from 0 to 1.
+        statistic: a coefficient from -1 to 1: "pearson", "spearman", "kendall" or "partial"
+            (Pearson's partial correlation given the text length); or an accuracy from 0 to 1:
+            "accuracy" (`pairwise_accuracy` of systems, `calibrated_accuracy` of texts) or
+            "soft_accuracy" (`soft_pairwise_accuracy`).
         value: the statistic, NaN if it is not defined.
-        low: the lower end of the bootstrap interval; NaN if it is not defined, as for the accuracy
-            of texts and the soft accuracy.
-        high: the upper end.
-        p_values: metric of `against` -> two-sided p-value of the difference, NaN if it is not
-            defined: Williams' test for coefficients at the system level, else the bootstrap.
+        low: the lower end of the bootstrap interval. NaN if it is not defined, as for the
+            calibrated accuracy and the soft accuracy.
+        high: the upper end of the interval.
+        p_values: metric to test against -> two-sided p-value of the difference, NaN if it is not
+            defined. System-level coefficients use Williams' test, other statistics the bootstrap.
     """
 
     metric: str
@@ -82,14 +62,14 @@ class Agreement:
 
 @dataclass(frozen=True)
 class AgreementTable:
-    """Statistics of all metrics and criteria, and the data they are based on.
+    """Statistics of all metrics and criteria, with the data they are based on.
 
     Attributes:
-        cells: one per criterion, level, metric and statistic, in this order.
+        cells: the statistics, ordered by criterion, level, metric and statistic.
         systems: the number of systems; 0 if they are unknown and each text is a sample.
         samples: criterion -> number of samples used.
         dropped: criterion -> number of samples dropped because of missing scores.
-        against: the metrics that the others are tested against.
+        against: the metrics that the other metrics are tested against.
         resamples: the number of resamples for intervals and p-values.
         seed: the seed of the resamples.
     """
@@ -103,19 +83,9 @@ class AgreementTable:
     seed: int
 
     def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
-        """Return a cell by its names.
+        """Return the cell for a `metric`, `criterion`, `level` and `statistic`, as in `Agreement`.
 
-        Args:
-            metric: the name of the metric.
-            criterion: the name of the criterion.
-            level: "system" or "text".
-            statistic: the name of the statistic, as in `Agreement`.
-
-        Returns:
-            The cell.
-
-        Raises:
-            KeyError: there is no such cell.
+        Raises KeyError if there is no such cell.
         """
         key = (metric, criterion, level, statistic)
         for cell in self.cells:
@@ -124,13 +94,9 @@ class AgreementTable:
         raise KeyError(key)
 
     def names(self, attribute: str) -> list[str]:
-        """Return the metrics, criteria, levels or statistics of the table.
+        """Return the distinct names in the table, in the order of the cells.
 
-        Args:
-            attribute: "metric", "criterion", "level" or "statistic".
-
-        Returns:
-            The distinct names, in the order of the cells.
+        `attribute` is "metric", "criterion", "level" or "statistic".
         """
         return list(dict.fromkeys(getattr(cell, attribute) for cell in self.cells))
 
@@ -149,23 +115,22 @@ def agreement(
     length: np.ndarray | None = None,
     levels: Sequence[str] = (),
     missing: str = "drop",
-    resamples: int = RESAMPLES,
+    resamples: int = significance.RESAMPLES,
     seed: int = 0,
 ) -> AgreementTable:
     """Correlate every metric with every human criterion.
 
-    For each criterion, all metrics are compared on the same samples, for which all of them have
-    scores, and on the same resamples.
+    For each criterion, all metrics are compared on the same resamples of the same samples.
 
     Args:
-        human: human scores by criterion, float64 [systems, samples], NaN for missing, higher is
-            better; [texts] if the systems are unknown. Then the only level is "text", over all
-            texts with all scores, and there is no accuracy.
-        metrics: scores by metric, same shape, higher is better; negate scores if lower is better.
-        against: names of metrics that the others are tested against.
-        length: the text lengths, same shape. Adds the metric "length", tests against it, and
-            partial correlations given length, unless all lengths are equal.
-        levels: a list of "system", "text" or both (default: all that are defined).
+        human: criterion -> human scores, float64 [systems, samples], NaN for missing scores, higher
+            is better. If the systems are unknown, [texts]; the only level is then "text", which
+            correlates all texts together, and accuracies are not computed.
+        metrics: metric -> scores, same shape, higher is better; negate scores if lower is better.
+        against: names of metrics to test the other metrics against.
+        length: the text lengths, same shape. Adds the metric "length" and, unless all lengths are
+            equal, tests against it and partial correlations given length.
+        levels: "system", "text" or both, in a list (default: all levels that are defined).
         missing: "drop" or "available", as in `correlation`.
         resamples: the number of resamples, >= 1.
         seed: the seed of the resamples.
@@ -174,8 +139,8 @@ def agreement(
         The table of all metrics, criteria, levels and statistics.
 
     Raises:
-        TypeError, ValueError: a name, a number or a grid is wrong, the grids differ in shape or
-            contain infinities, there is no criterion or no metric, or all scores of one are equal.
+        TypeError, ValueError: a name or a number is invalid, the grids differ in shape or contain
+            infinities, there is no criterion or no metric, or all scores in a grid are equal.
 
     >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
     >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}
@@ -189,41 +154,40 @@ def agreement(
             "agreement needs at least one criterion and one metric, got "
             f"{len(human)} and {len(metrics)}"
         )
-    named_grids = {
-        f"{kind} {name!r}": grid
-        for kind, grids in (("criterion", human), ("metric", metrics))
-        for name, grid in grids.items()
-    }
-    check_grids(named_grids if length is None else {**named_grids, LENGTH: length})
+    named_grids = {f"criterion {name!r}": grid for name, grid in human.items()}
+    named_grids |= {f"metric {name!r}": grid for name, grid in metrics.items()}
+    correlations.check_grids(named_grids | ({} if length is None else {LENGTH: length}))
     for name, grid in named_grids.items():
         check_varies(name, grid)
     has_systems = np.ndim(next(iter(human.values()))) > 1
-    check_levels(levels, has_systems)
-    levels = tuple(levels) or (LEVELS if has_systems else ("text",))
+    correlations.check_levels(levels, has_systems)
+    levels = tuple(levels) or (correlations.LEVELS if has_systems else ("text",))
     against = comparison_metrics(against, metrics, length)
     if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
     cells: list[Agreement] = []
-    samples, dropped, systems = {}, {}, 0
-    for criterion, human_scores in human.items():
-        common, dropped[criterion] = common_scores([human_scores, *metrics.values()], missing)
-        human_scores, *grids = common
-        rows, columns = human_scores.shape
-        systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
+    samples, dropped, n_systems = {}, {}, 0
+    for criterion, criterion_grid in human.items():
+        grids = [criterion_grid, *metrics.values()]
+        (human_grid, *grids), dropped[criterion] = correlations.common_scores(grids, missing)
+        rows, columns = human_grid.shape
+        n_systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
+        axes = "both" if has_systems else "systems"  # without systems, the rows are the texts
+        draws = significance.draw(rows, columns, resamples, seed, axes)
         scores = dict(zip(metrics, grids, strict=True))
-        draws = draw(rows, columns, resamples, seed, "both" if has_systems else "systems")
-        cells += _compute_cells(
-            criterion, human_scores, scores, levels, against, draws, has_systems, seed
-        )
-    return AgreementTable(tuple(cells), systems, samples, dropped, against, resamples, seed)
+        for level in levels:
+            cells += _compute_cells(
+                criterion, level, human_grid, scores, against, draws, has_systems, seed
+            )
+    return AgreementTable(tuple(cells), n_systems, samples, dropped, against, resamples, seed)
 
 
 def comparison_metrics(
     against: Sequence[str], metrics: Iterable[str], length: np.ndarray | None
 ) -> tuple[str, ...]:
-    """Return the metrics to test against: `against`, then length unless all lengths are equal.
+    """Return the metrics to test against: `against`, then "length" unless all lengths are equal.
 
-    Raises ValueError if a metric is unknown, or is named "length" although `length` is passed.
+    Raises ValueError for an unknown metric, and for a metric named "length" if `length` is passed.
 
     >>> comparison_metrics(["length", "bleu"], ["mine", "bleu"], np.array([[3.0, 4.0]]))
     ('bleu', 'length')
@@ -241,71 +205,69 @@ def comparison_metrics(
 
 def _compute_cells(
     criterion: str,
+    level: str,
     human: np.ndarray,
     metrics: Mapping[str, np.ndarray],
-    levels: Sequence[str],
     against: Sequence[str],
-    draws: Draws,
-    systems: bool,
+    draws: significance.Draws,
+    has_systems: bool,
     seed: int,
 ) -> Iterator[Agreement]:
-    """Compute every statistic of every metric at every level, on the same samples.
-
-    `systems` is False if they are unknown and all texts belong to one sample.
-    """
-    length = metrics[LENGTH] if LENGTH in against else None
-
-    def grids(metric: str, name: str) -> list[np.ndarray]:
-        covariates = [length] if name == "partial" and length is not None else []
-        return [human, metrics[metric], *covariates]
-
-    for level in levels:
-        statistics: dict[str, Statistic] = {**COEFFICIENTS}  # resampled
-        values: dict[str, Callable[..., float]] = {}  # not resampled
-        if length is not None:
-            statistics["partial"] = partial_pearson
-        if level == "system":
-            statistics["accuracy"] = order_accuracy
-            soft_accuracy = partial(soft_pairwise_accuracy, missing="available", seed=seed)
-            values["soft_accuracy"] = soft_accuracy
-        elif systems:
-            values["accuracy"] = partial(calibrated_accuracy, missing="available")
-        spread = {
-            (metric, name): resample(statistic, grids(metric, name), draws, level)
-            for metric in metrics
-            for name, statistic in statistics.items()
-        }
-        names = [name for name in TITLES if name in statistics or name in values]
-        for metric, name in product(metrics, names):
-            comparisons = [comparison for comparison in against if comparison != metric]
-            if name in values:
-                value, low, high = values[name](human, metrics[metric]), math.nan, math.nan
-                p_values = dict.fromkeys(comparisons, math.nan)
-            else:
-                value = mean_over_samples(statistics[name], grids(metric, name), level)
-                low, high = percentile_interval(spread[metric, name])
-                p_values = {
-                    comparison: difference_p_value(spread[metric, name], spread[comparison, name])
-                    if level != "system" or name not in COEFFICIENTS
-                    else _williams_p_value([human, metrics[metric], metrics[comparison]], name)
-                    for comparison in comparisons
-                }
-            yield Agreement(metric, criterion, level, name, value, low, high, p_values)
+    """Compute every statistic of every metric at one level, from grids of common scores."""
+    resampled: dict[str, correlations.Statistic] = {**COEFFICIENTS}
+    others: dict[str, Callable[..., float]] = {}  # without intervals and tests
+    covariates: dict[str, list[np.ndarray]] = {}
+    if LENGTH in against:
+        resampled["partial"] = correlations.partial_pearson
+        covariates["partial"] = [metrics[LENGTH]]
+    if level == "system":
+        resampled["accuracy"] = correlations.order_accuracy
+        soft_accuracy = significance.soft_pairwise_accuracy
+        others["soft_accuracy"] = partial(soft_accuracy, missing="available", seed=seed)
+    elif has_systems:
+        others["accuracy"] = partial(correlations.calibrated_accuracy, missing="available")
+    grids = {
+        (metric, name): [human, metrics[metric], *covariates.get(name, [])]
+        for metric, name in product(metrics, resampled)
+    }
+    values = {
+        (metric, name): significance.resample(resampled[name], grids[metric, name], draws, level)
+        for metric, name in grids
+    }
+    names = [name for name in TITLES if name in resampled or name in others]
+    for metric, name in product(metrics, names):
+        p_values = {other: math.nan for other in against if other != metric}
+        if name in others:
+            value, low, high = others[name](human, metrics[metric]), math.nan, math.nan
+        else:
+            value = correlations.mean_over_samples(resampled[name], grids[metric, name], level)
+            low, high = significance.percentile_interval(values[metric, name])
+            for other in p_values:
+                if level == "system" and name in COEFFICIENTS:
+                    p_values[other] = _williams_p_value(
+                        human, metrics[metric], metrics[other], name
+                    )
+                else:
+                    pair = values[metric, name], values[other, name]
+                    p_values[other] = significance.difference_p_value(*pair)
+        yield Agreement(metric, criterion, level, name, value, low, high, p_values)
 
 
-def _williams_p_value(grids: Sequence[np.ndarray], coefficient: str) -> float:
-    """Return the p-value of Williams' test; NaN for fewer than 4 systems."""
-    if len(grids[0]) < 4:
+def _williams_p_value(
+    human: np.ndarray, metric: np.ndarray, other: np.ndarray, coefficient: str
+) -> float:
+    """Return the p-value of Williams' test on system means; NaN for fewer than 4 systems."""
+    if len(human) < 4:
         return math.nan
-    human, metric, comparison = map(system_means, grids)
-    return compare_metrics(human, metric, comparison, coefficient).p_value
+    means = map(correlations.system_means, (human, metric, other))
+    return significance.compare_metrics(*means, coefficient).p_value
 
 
 # Formatting.
 
 
 def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of one level: criterion, metric, statistics and p-values."""
+    """Return the header and rows of a level's table: criterion, metric, statistics and p-values."""
     statistics = {cell.statistic for cell in table.cells if cell.level == level}
     names = [name for name in TITLES if name in statistics]
     header = ["criterion", "metric", *(TITLES[name] for name in names)]
@@ -319,7 +281,7 @@ def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[
 
 
 def format_cell(cell: Agreement) -> str:
-    """Format the value and its interval, if it has one; a dash if the value is not defined.
+    """Format a value with its interval, if any; a value that is not defined becomes a dash.
 
     >>> format_cell(Agreement("m", "c", "system", "pearson", 0.5, 0.25, 0.75))
     '0.500 [0.25, 0.75]'
@@ -331,7 +293,7 @@ def format_cell(cell: Agreement) -> str:
 
 
 def format_p_value(value: float | None) -> str:
-    """Format a p-value with three digits.
+    """Format a p-value with three decimals.
 
     >>> format_p_value(0.0002), format_p_value(0.0312), format_p_value(None)
     ('<0.001', '0.031', '')
@@ -355,11 +317,11 @@ def notes(table: AgreementTable) -> Iterator[str]:
     if "system" in levels:
         yield (
             "accuracy (system level): the fraction of system pairs that the metric ranks as humans "
-            "do; soft accuracy: the similarity of metric and human confidence in these rankings."
+            "do; soft accuracy: the agreement of metric and human confidence in these rankings."
         )
     if "text" in levels and table.systems:
         yield (
-            "accuracy (text level): the fraction of pairs of texts of a sample that the metric "
+            "accuracy (text level): the fraction of text pairs within a sample that the metric "
             "ranks or ties as humans do. Metric differences up to a threshold count as ties; the "
             "threshold is fitted to these data for each metric."
         )
@@ -367,10 +329,10 @@ def notes(table: AgreementTable) -> Iterator[str]:
         yield "length: the number of characters; given length: partial Pearson correlation."
     if table.against:
         tests = "Williams' test at the system level, the bootstrap at the text level"
-        yield f"p: two-sided, for Pearson, not corrected for multiple tests; {tests}."
+        yield f"p: two-sided, for Pearson, not corrected for multiple testing; {tests}."
     for criterion, count in table.dropped.items():
         if count:
             lacking = " for at least one system" if table.systems else ""
             yield f"{criterion}: {count} {unit} dropped because a score is missing{lacking}."
     if any(math.isnan(cell.value) for cell in table.cells):
-        yield "-: not defined, because scores or means are all equal or too few."
+        yield "-: not defined, because there are too few scores or means, or all are equal."

@@ -1,12 +1,13 @@
 """Correlation of metrics with human scores.
 
-A statistic takes (human, metric, ..., level, missing). Scores are grids, float64
-[systems, samples], NaN for missing, higher is better; negate scores if lower is better. The levels
-are as in mt-metrics-eval: "system" compares the means of the systems (Colombo et al. 2022, equation
-2), and "text" compares the scores of each sample and averages over the samples (equation 1). If the
-systems are unknown, grids are [texts], and the only level is "text", over all texts.
+A statistic takes (human, metric, ..., level, missing). Scores are arranged in grids, float64
+[systems, samples], with NaN for missing scores; higher is better, so negate other scores. The
+levels are defined as in mt-metrics-eval: "system" compares the systems' mean scores (Colombo et al.
+2022, equation 2); "text" compares the scores within each sample, and averages over the samples
+(equation 1). If the systems are unknown, grids are [texts], and the only level is "text", which
+compares all texts.
 
-The coefficients equal scipy's, but are vectorized, because resampling needs thousands of them.
+The coefficients equal scipy's, but are vectorized, because resampling computes thousands of them.
 """
 
 from __future__ import annotations
@@ -22,21 +23,21 @@ from infolm_metric.core.checks import check_known
 
 LEVELS = ("system", "text")
 MISSING = ("drop", "available")
-PAIRS_PER_CHUNK = 1 << 23  # limits the memory of Kendall's coefficient
-MAX_PAIRWISE = 256  # above it, scipy in n log n is faster than all pairs
-MIN_SPREAD = 1e-13  # a smaller spread, relative to the values, is rounding
+PAIRS_PER_CHUNK = 1 << 23  # limits the memory that Kendall's coefficient uses
+MAX_PAIRWISE = 256  # for longer vectors, scipy's n log n algorithm is faster than all pairs
+MIN_SPREAD = 1e-13  # a smaller spread, relative to the values, is a rounding error
 MIN_SYSTEMS = 4  # the partial correlation of three systems is always 1 or -1
-MIN_RESIDUAL = 1e-9  # a smaller fraction of the variance is rounding
+MIN_RESIDUAL = 1e-9  # a smaller fraction of the variance is a rounding error
 
 Statistic = Callable[..., np.ndarray]
-"""[..., n] for each grid -> [...]"""
+"""Function that reduces the last axis of its arguments: [..., n] each -> [...]."""
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return Pearson's r over the last axis.
 
     Args:
-        x: float64 [..., n]; positions with NaN in x or y are skipped.
+        x: float64 [..., n]; positions at which x or y is NaN are skipped.
         y: float64 [..., n]; leading axes broadcast.
 
     Returns:
@@ -67,15 +68,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return Spearman's rho over the last axis, with mean ranks for ties.
 
-    Args:
-        x: as for `pearson`.
-        y: as for `pearson`.
-
-    Returns:
-        float64 [...], as for `pearson`.
-
-    Raises:
-        ValueError: as for `pearson`.
+    `x`, `y`, the result and errors are as for `pearson`.
 
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
@@ -87,15 +80,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return Kendall's tau-b, which corrects for ties, over the last axis.
 
-    Args:
-        x: as for `pearson`.
-        y: as for `pearson`.
-
-    Returns:
-        float64 [...], as for `pearson`.
-
-    Raises:
-        ValueError: as for `pearson`.
+    `x`, `y`, the result and errors are as for `pearson`.
 
     >>> kendall(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])).round(3)
     np.float64(0.667)
@@ -123,7 +108,7 @@ COEFFICIENTS: dict[str, Statistic] = {"pearson": pearson, "spearman": spearman, 
 
 
 def order_accuracy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the fraction of the untied pairs of x that y orders as x does, [..., n] -> [...].
+    """Return the fraction of untied pairs in x that y orders as x does, [..., n] -> [...].
 
     >>> order_accuracy(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
     array([0.66666667, 1.        ])
@@ -139,8 +124,8 @@ def order_accuracy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def partial_pearson(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return the partial correlation of x and y given z over the last axis, [..., n] -> [...].
 
-    (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)) (Yule 1907). x, y and z are NaN at the same
-    positions. NaN if z determines x or y, or if there are too few positions.
+    (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)) (Yule 1907). x, y and z must be NaN at the
+    same positions. The result is NaN if z determines x or y, or if fewer than 4 positions remain.
 
     >>> x, y, z = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4], [1, -1, -1, 1]])
     >>> partial_pearson(x, y, z).round(6)
@@ -163,23 +148,24 @@ def correlation(
 ) -> float:
     """Return the correlation of a metric with human scores.
 
-    At the text level, samples with equal human or metric scores for all systems are skipped.
+    At the text level, samples in which all human scores or all metric scores are equal are skipped.
 
     Args:
-        human: human scores, float64 [systems, samples], NaN for missing, higher is better; [texts]
-            at the text level if the systems are unknown.
-        metric: scores of the metric, same shape.
+        human: human scores, float64 [systems, samples], NaN for missing scores, higher is better;
+            [texts] if the systems are unknown.
+        metric: the metric's scores, same shape.
         coefficient: "pearson", "spearman" or "kendall".
-        level: "system", of the systems' means, or "text", the mean over the samples.
-        missing: "drop" skips a sample if any system lacks a score, so that all systems are compared
+        level: "system" for the correlation of system means, or "text" for the mean correlation
+            within samples.
+        missing: "drop" skips a sample if any system has no score, so that all systems are compared
             on the same samples; "available" uses all scores of each system.
 
     Returns:
         The coefficient, from -1 to 1; NaN if it is not defined.
 
     Raises:
-        ValueError: the grids differ in shape, contain infinities or have no common scores; a name
-            is unknown; or the level is "system" but the systems are unknown.
+        ValueError: the grids differ in shape, contain infinities or have no common scores, a name
+            is unknown, or the level is "system" but the systems are unknown.
 
     >>> human = np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]])
     >>> correlation(human, human**2)
@@ -195,22 +181,13 @@ def correlation(
 def pairwise_accuracy(
     human: np.ndarray, metric: np.ndarray, level: str = "system", missing: str = "drop"
 ) -> float:
-    """Return the fraction of system pairs that the metric ranks as in the human ranking.
+    """Return the fraction of system pairs that the metric ranks as humans do.
 
     Pairs with equal human scores are skipped; a pair with equal metric scores counts as an error
-    (Kocmi et al. 2021, "To Ship or Not to Ship").
+    (Kocmi et al. 2021, "To Ship or Not to Ship"). At the level "text", pairs of texts within each
+    sample are compared. `human`, `metric`, `level`, `missing` and errors are as for `correlation`.
 
-    Args:
-        human: human scores, as for `correlation`.
-        metric: scores of the metric, same shape.
-        level: "system", for pairs of systems' means, or "text", for pairs of a sample's texts.
-        missing: as for `correlation`.
-
-    Returns:
-        The fraction, from 0 to 1; NaN if all human scores are equal.
-
-    Raises:
-        ValueError: as for `correlation`.
+    Returns the fraction, from 0 to 1, or NaN if all human scores are equal.
 
     >>> pairwise_accuracy(np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [3.0], [2.0]]))
     0.6666666666666666
@@ -222,23 +199,15 @@ def pairwise_accuracy(
 def calibrated_accuracy(
     human: np.ndarray, metric: np.ndarray, level: str = "text", missing: str = "drop"
 ) -> float:
-    """Return pairwise accuracy with ties: pairs that the metric ranks, or ties, as humans do.
+    """Return the fraction of text pairs that the metric ranks or ties as humans do.
 
-    Human scores are often equal, metric scores hardly ever, so metric differences up to a threshold
-    count as ties. The threshold maximizes the accuracy on the same data for every metric (Deutsch,
-    Foster and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration).
+    Human scores are often equal, but metric scores rarely are. Therefore, metric differences up to
+    a threshold count as ties. The threshold is the one that maximizes the accuracy on these data
+    (Deutsch, Foster and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At
+    the level "system", pairs of system means are compared. `human`, `metric`, `level`, `missing`
+    and errors are as for `correlation`.
 
-    Args:
-        human: human scores, as for `correlation`.
-        metric: scores of the metric, same shape.
-        level: "text", for pairs of a sample's texts, or "system", for pairs of systems' means.
-        missing: as for `correlation`.
-
-    Returns:
-        The fraction, from 0 to 1; NaN if no sample has two texts with scores.
-
-    Raises:
-        ValueError: as for `correlation`.
+    Returns the fraction, from 0 to 1, or NaN if no sample has two texts with scores.
 
     >>> human = np.array([[1.0], [1.0], [3.0]])
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]]))
@@ -252,17 +221,17 @@ def calibrated_accuracy(
     count = present.sum(-1, keepdims=True)
     if not count.any():
         return math.nan
-    # Samples have equal weights, and so do the pairs of a sample.
+    # Samples have equal weights, and so do the pairs within a sample.
     weights = (present / np.maximum(count, 1) / (count > 0).sum())[present]
     human_signs, differences = human_signs[present], differences[present]
     ordered = (np.sign(differences) == human_signs) & (human_signs != 0)
-    # Gains if the pairs with the smallest metric differences count as ties.
+    # Gain in accuracy when the pairs with the smallest metric differences count as ties.
     order = np.argsort(np.abs(differences), kind="stable")
     distances = np.abs(differences)[order]
     gains = np.cumsum((weights * ((human_signs == 0) * 1.0 - ordered))[order])
     thresholds = np.append(np.diff(distances) > 0, True)
     best = gains[thresholds].max()
-    if distances[0] > 0:  # a threshold of 0 makes no ties
+    if distances[0] > 0:  # with a threshold of 0, there are no ties
         best = max(best, 0.0)
     return float((weights * ordered).sum() + best)
 
@@ -276,22 +245,11 @@ def partial_correlation(
 ) -> float:
     """Return the partial correlation of a metric with human scores given a covariate.
 
-    Both may depend on text length, for example. The partial correlation removes the linear effect
-    of the covariate from both.
+    The linear effect of the `covariate`, such as the text length, is removed from both scores.
+    `human`, `metric`, `level`, `missing` and errors are as for `correlation`.
 
-    Args:
-        human: human scores, as for `correlation`.
-        metric: scores of the metric, same shape.
-        covariate: values of the covariate, such as lengths, same shape.
-        level: "system", of the systems' means, or "text", the mean over the samples.
-        missing: as for `correlation`.
-
-    Returns:
-        Pearson's partial correlation, from -1 to 1; NaN if it is not defined, for example for fewer
-        than 4 systems.
-
-    Raises:
-        ValueError: as for `correlation`.
+    Returns Pearson's partial correlation, from -1 to 1, or NaN if it is not defined, for example
+    with fewer than 4 systems.
 
     >>> lengths = np.array([[9.0], [12.0], [20.0], [16.0], [11.0]])
     >>> human = np.array([[3.0], [5.0], [4.0], [4.0], [2.0]])
@@ -306,7 +264,7 @@ def partial_correlation(
 
 
 def check_levels(levels: Sequence[str], systems: bool) -> None:
-    """Raise ValueError for an unknown level, or the system level without systems."""
+    """Raise ValueError for an unknown level, or for the system level without systems."""
     for level in levels:
         check_known("level", level, LEVELS)
     if "system" in levels and not systems:
@@ -344,11 +302,9 @@ def common_scores(
 ) -> tuple[list[np.ndarray], int]:
     """Return the grids with NaN at the same positions, and the number of dropped samples.
 
-    Grids [systems, samples] lose the samples in which any system lacks a score or, with
-    "available", every system does. Grids [texts] become [texts, 1] and lose the texts that lack a
-    score.
-
-    Raises ValueError if nothing remains.
+    From grids [systems, samples], samples are dropped in which any system (with "available", every
+    system) has no score. From grids [texts], texts without a score are dropped, and the result is
+    [texts, 1]. Raises ValueError if no scores remain.
     """
     check_known("missing", missing, MISSING)
     grids = [np.asarray(grid, dtype=float) for grid in grids]
@@ -358,33 +314,34 @@ def common_scores(
             raise ValueError(f"at least two texts must have all scores, got {present.sum()}")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     if missing == "available" and not present.any(1).all():
-        raise ValueError("a system has no scores; exclude it")
+        raise ValueError("a system has no scores; exclude it with exclude_systems")
     columns = present.any(0) if missing == "available" else present.all(0)
     if not columns.any():
         raise ValueError(
-            "no sample has scores of every system; exclude systems that lack scores with "
+            "no sample has scores of every system; exclude systems with missing scores with "
             "--exclude-system (in Python: exclude_systems, or missing='available')"
         )
     return [np.where(present, g, np.nan)[:, columns] for g in grids], int((~columns).sum())
 
 
 def at_level(grids: Sequence[np.ndarray], level: str) -> list[np.ndarray]:
-    """Return the vectors of a level, [vectors, systems]: the means, or each sample's scores."""
+    """Return the vectors to compare, [vectors, systems]: system means, or each sample's scores."""
     if level == "system":
         return [system_means(grid)[None] for grid in grids]
     return [grid.T for grid in grids]
 
 
 def mean_over_samples(statistic: Statistic, grids: Sequence[np.ndarray], level: str) -> float:
-    """Return the statistic of the systems' means, or its mean over the samples, ignoring NaN."""
+    """Return the statistic of the system means, or its mean over the samples, ignoring NaN."""
     values = statistic(*at_level(grids, level))
     return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
 
 
 def system_means(grid: np.ndarray) -> np.ndarray:
-    """Return the mean of each system, ignoring NaN, [systems, samples] -> [systems].
+    """Return each system's mean score, ignoring NaN, [systems, samples] -> [systems].
 
-    Rounded to 12 digits of the maximum, so that equal ratings in another order are a tie.
+    Means are rounded relative to their maximum, so that systems with the same scores in a different
+    order are tied.
 
     >>> system_means(np.array([[1.0, 3.0], [5.0, np.nan]]))
     array([2., 5.])
@@ -403,7 +360,7 @@ def prepare_grids(level: str, missing: str, **grids: np.ndarray) -> list[np.ndar
 
 
 def _align(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Broadcast x and y, set both to NaN if either is, and also return a mask of other values."""
+    """Broadcast x and y, and set both to NaN where either is; also return the mask of numbers."""
     x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     check_finite("x", x)
     check_finite("y", y)

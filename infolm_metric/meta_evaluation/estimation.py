@@ -1,9 +1,9 @@
-"""Mean human scores from few ratings and a metric's scores of all texts.
+"""Mean human scores from a few ratings and a metric's scores of all texts.
 
-`estimate_mean` is prediction-powered inference with a tuned weight of the metric (PPI++,
+`estimate_mean` implements prediction-powered inference with a tuned metric weight (PPI++,
 Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). The rated rows must be a random sample of all
-rows, or the sample of a plan from `select_ids`. The estimand is the mean over the population of
-which all rows are a sample.
+rows, or the sample that `select_ids` selects. The estimand is the mean over the population from
+which all rows are sampled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from infolm_metric.core.checks import check_whole
 from infolm_metric.meta_evaluation.significance import CONFIDENCE
 
 STRATA = 10
-MINIMUM = 3  # ratings for a slope and its residuals
+MINIMUM = 3  # ratings that determine a slope and residuals
 QUANTILE = (1 + CONFIDENCE) / 2
 Z = float(ndtri(QUANTILE))
 
@@ -29,8 +29,8 @@ class Interval:
 
     Attributes:
         mean: the mean, NaN without ratings.
-        low: lower end of the interval, NaN if there is none.
-        high: upper end, NaN if there is none.
+        low: the lower end of the interval, NaN if it is not defined.
+        high: the upper end of the interval, NaN if it is not defined.
     """
 
     mean: float
@@ -43,13 +43,13 @@ class MeanEstimate:
     """The mean human score of a system on a criterion.
 
     Attributes:
-        rated: rows with a human score.
-        rows: all rows.
+        rated: the number of rows with a human score.
+        rows: the number of all rows.
         ratings: the mean of the ratings alone.
         estimate: the prediction-powered estimate.
-        metric_weight: lambda of PPI++, human score per unit of the metric.
-        equivalent_ratings: number of ratings that alone would give an interval as narrow as the
-            estimate's.
+        metric_weight: lambda of PPI++, in human scores per unit of the metric.
+        equivalent_ratings: the number of ratings that would give an interval as narrow as the
+            estimate's without the metric.
     """
 
     rated: int
@@ -63,23 +63,23 @@ class MeanEstimate:
 def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     """Estimate the mean human score of all rows.
 
-    The estimate is mean(y) + b (mean(m over all rows) - mean(m over rated rows)), where b is the
-    slope of the ratings y on the metric m in the rated rows; as a weight of PPI++, this is
-    lambda = b unrated / rows. The variance is the jackknife variance, with b re-estimated each time
-    to account for its error, plus b^2 var(m) / rows. Both intervals use t quantiles and Hall's
-    correction for skewed ratings (1992, section 3.5), which moves an interval but does not change
-    its width.
+    The estimate is mean(y) + b (mean(m over all rows) - mean(m over rated rows)). In the rated
+    rows, b is the slope of the ratings y on the metric m; the weight in PPI++ is then
+    lambda = b unrated / rows. The variance is the jackknife variance, in which b is re-estimated
+    each time to account for its error, plus b^2 var(m) / rows. Both intervals use t quantiles and
+    Hall's correction for skewed ratings (1992, section 3.5), which moves an interval without
+    changing its width.
 
     Args:
-        human: human scores, float64 [rows], NaN if not rated.
-        metric: scores of a metric in any unit, float64 [rows].
+        human: human scores, float64 [rows], NaN for unrated rows.
+        metric: a metric's scores in any unit, float64 [rows].
 
     Returns:
-        The estimate. Without a usable slope (fewer than 3 ratings, equal scores, or all rows rated)
-        it equals the mean of the ratings. There is no interval if all ratings are equal.
+        The estimate. It equals the mean of the ratings if no slope can be used: with fewer than 3
+        ratings, equal scores, or ratings of all rows. Equal ratings have no interval.
 
     Raises:
-        ValueError: the arrays differ in shape, or a score of the metric is not finite.
+        ValueError: the arrays differ in shape, or a metric score is not finite.
 
     >>> random = np.random.default_rng(0)
     >>> human = random.normal(70, 10, size=500)
@@ -122,7 +122,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
 
 
 def _regress(y: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the slope of y on m and the leverages; 0 if a single rating determines the slope."""
+    """Return the slope of y on m and the leverages; a slope that depends on one rating is 0."""
     centered = m - m.mean()
     squares = float(centered @ centered)
     if not np.ptp(m):
@@ -133,9 +133,9 @@ def _regress(y: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> Interval:
-    """Return the interval of a mean, given its changes when each rating is left out.
+    """Return the interval of a mean, from the changes of the mean when each rating is left out.
 
-    `extra` is added to the jackknife variance of the changes.
+    `extra` is added to the jackknife variance.
     """
     deviation = math.sqrt((1 - 1 / len(changes)) * float(changes @ changes) + extra)
     if freedom < 1 or not deviation > 0:
@@ -147,18 +147,18 @@ def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> I
 
 
 def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
-    """Select ids to be rated, the same fraction from each tenth of the ids sorted by metric score.
+    """Select ids to be rated, in equal proportions from the tenths of the ids by metric score.
 
-    `estimate_mean` is valid for this sample: each id has the same probability, and the assumed
-    variance of a simple random sample is at least as large.
+    `estimate_mean` is valid for this sample, because each id has the same probability, and the
+    variance is at most the variance of a simple random sample, which `estimate_mean` assumes.
 
     Args:
-        scores: mean metric score per id, float64 [ids].
+        scores: mean metric score of each id, float64 [ids].
         count: number of ids to select, from 3 to the number of ids.
         seed: seed of the selection.
 
     Returns:
-        Indices of the ids, in ascending order.
+        Indices of the selected ids, in ascending order.
 
     >>> select_ids(np.arange(100.0), 10) == select_ids(np.arange(100.0), 10)
     True
@@ -175,7 +175,7 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
 
 
 def check_count(count: int, ids: int) -> None:
-    """Raise ValueError unless `count` ids can be selected and suffice for an estimate."""
+    """Raise ValueError unless `count` is between 3 and the number of ids."""
     check_whole("number of ids to rate", count, least=MINIMUM)
     if count > ids:
         raise ValueError(f"number of ids to rate must be at most {ids} (all ids), got {count}")
@@ -185,10 +185,10 @@ def expected_width(rated: int, rows: int, correlation: float) -> float:
     """Return the expected width of the estimate's interval in standard deviations of the ratings.
 
     Args:
-        rated: rows to be rated, at least 3.
-        rows: all rows.
-        correlation: assumed Pearson correlation of ratings and metric, from -1 to 1; 0 gives the
-            width of the interval from the ratings alone.
+        rated: number of rows to be rated, at least 3.
+        rows: number of all rows.
+        correlation: assumed Pearson correlation of ratings and metric, from -1 to 1; 0 for the
+            interval from the ratings alone.
 
     Returns:
         The width.

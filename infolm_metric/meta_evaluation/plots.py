@@ -1,4 +1,4 @@
-"""Plot of every metric's correlation with human scores, with its interval."""
+"""Plot of each metric's correlation with human scores and its interval."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from infolm_metric.core.checks import check_known
 from infolm_metric.meta_evaluation.agreement import TITLES, AgreementTable
 
 COLOUR = "#0072B2"  # Okabe and Ito 2008: safe for color-blind readers
-PANEL_INCHES = (3.2, 1.2, 0.28)  # width, height without metrics, height of a metric
+PANEL_INCHES = (3.2, 1.2, 0.28)  # width, height without metrics, additional height per metric
 
 
 def check_plot(path: str | PathLike[str]) -> None:
-    """Raise an error if matplotlib is missing or does not support the format of the file.
-
-    Raises:
-        ImportError: matplotlib is missing.
-        ValueError: an unknown format.
-    """
+    """Raise ImportError if matplotlib is missing, or ValueError for an unsupported format."""
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:
         raise ImportError(
-            "plots need matplotlib, which is not installed; run: pip install 'matplotlib>=3.9,<4'"
+            "plots require matplotlib, which is not installed; run: pip install "
+            "'matplotlib>=3.9,<4'"
         ) from error
     formats = tuple(FigureCanvasBase.get_supported_filetypes())
     check_known("plot format", PurePath(path).suffix.lower().removeprefix("."), formats)
@@ -32,7 +28,7 @@ def check_plot(path: str | PathLike[str]) -> None:
 def plot_agreement(
     table: AgreementTable, path: str | PathLike[str], statistic: str = "pearson"
 ) -> None:
-    """Plot every metric's statistic with its interval, one panel per level and criterion.
+    """Plot each metric's statistic and its interval, in one panel per level and criterion.
 
     Args:
         table: the result of `agreement`.
@@ -40,8 +36,8 @@ def plot_agreement(
         statistic: the name of the statistic, as in `Agreement`.
 
     Raises:
-        ImportError: matplotlib, of the extra `plots`, is missing.
-        ValueError: an unknown format, or a statistic that is not in the table.
+        ImportError: matplotlib, which the extra `plots` installs, is missing.
+        ValueError: the format is unknown, or the statistic is not in the table.
         OSError: the file cannot be written.
 
     >>> import numpy as np, tempfile

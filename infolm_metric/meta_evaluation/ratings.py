@@ -1,12 +1,12 @@
 """Human scores of system outputs, read from a file or a data set into grids.
 
-A row is one system's text for one sample: `system`, `id` (of the sample), `prediction`,
+Each row contains one system's text for one sample: `system`, `id` (of the sample), `prediction`,
 `references` (a list or a single string), `human` (criterion -> score, higher is better) and
 optionally `metrics` (name -> score of another metric). In a flat table, such as CSV, scores are in
-columns such as `human.fluency` and `metrics.bleu`, or in columns that the caller names. A missing
-score is null, an empty cell or absent. Rows marked `is_human` are skipped, because human texts are
-not a system. If no row has a `system`, each row is a sample, and human scores are in the column
-`score` by default.
+columns named like `human.fluency` and `metrics.bleu`, or in columns that the caller selects. A
+missing score is null, an empty cell or absent. Rows with a true `is_human` are skipped, because
+their texts were not written by a system. If no row has a `system`, each row is a sample, and human
+scores are in the column `score` by default.
 """
 
 from __future__ import annotations
@@ -29,28 +29,26 @@ from infolm_metric.core.tables import Row, cell, parse_pair, read_rows
 
 SCORE = "score"
 """Default column of human scores in rows without systems."""
-IS_HUMAN_VALUES = {
-    **dict.fromkeys(("true", "1", "1.0"), True),
-    **dict.fromkeys(("false", "0", "0.0", "", "none", "nan", "<na>"), False),
-}
+TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0", "", "none", "nan", "<na>")
 """Values of `is_human` in lower case; pandas writes floats if some values are missing."""
 
 
 @dataclass(frozen=True)
 class Ratings:
-    """System outputs and their human scores; grids are float64 [systems, samples], NaN if missing.
+    """System outputs and their human scores.
 
-    If the systems are unknown, each text is a sample, and grids are [samples].
+    Scores are arranged in grids, float64 [systems, samples], with NaN for missing scores. If the
+    systems are unknown, each text is a sample, and grids are [samples].
 
     Attributes:
-        systems: names of the systems; empty if they are unknown.
-        samples: ids of the samples.
+        systems: system names; empty if the systems are unknown.
+        samples: sample ids.
         human: criterion -> grid of human scores, higher is better.
         metrics: other metric -> grid of scores.
         predictions: the texts, [rows].
         references: references of each text, [rows].
-        indices: index of the system and of the sample of each row, int64 [rows, 2].
-        human_texts: number of rows skipped because a human wrote the text.
+        indices: system index and sample index of each row, int64 [rows, 2].
+        human_texts: number of rows that were skipped because a human wrote the text.
     """
 
     systems: tuple[str, ...]
@@ -63,10 +61,10 @@ class Ratings:
     human_texts: int = 0
 
     def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Arrange values, one per row, as a grid.
+        """Arrange the values of all rows as a grid.
 
         Args:
-            values: the values, [rows].
+            values: one value per row, [rows].
 
         Returns:
             float64 [systems, samples], NaN if a system has no row for a sample; [samples] if the
@@ -85,17 +83,17 @@ class Ratings:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Grid of the number of characters of each text."""
+        """Length of each text in characters, as a grid."""
         return self.grid([float(len(text)) for text in self.predictions])
 
     def select(self, samples: Iterable[str]) -> Ratings:
-        """Select samples.
+        """Return the ratings of all systems for some of the samples.
 
         Args:
-            samples: ids of the samples, in any order.
+            samples: sample ids, in any order.
 
         Returns:
-            The ratings of all systems for these samples, in their current order.
+            The selected ratings, in their current order.
 
         Raises:
             ValueError: an id is unknown.
@@ -130,35 +128,33 @@ def read_ratings(
     texts: bool = True,
     correlated: bool = True,
 ) -> Ratings:
-    """Read the ratings in a table file, a `datasets.Dataset` or an iterable of dictionaries.
+    """Read ratings from a table file, a `datasets.Dataset` or an iterable of dictionaries.
 
-    Ids and systems are compared as strings; a whole number is written without a fraction, so that
-    1.0 and 1 are the same id.
+    Systems and ids are converted to strings. Whole numbers are written without a fraction, so 1.0
+    and 1 are the same id.
 
     Args:
-        rows: the name of a file, or an iterable with one dictionary per row.
-        criteria: human scores to use, entries of `human` or columns (default: all entries). None
-            reads no human scores.
-        metrics: scores of other metrics to use, entries of `metrics` or columns (default: all
-            entries).
-        candidate_column: the name of the column of texts (default: "prediction" or "candidate").
-        reference_columns: the names of the columns of references (default: "references" or
-            "reference").
+        rows: a file name, or an iterable with one dictionary per row.
+        criteria: human scores to read, entries of `human` or columns (default: all entries of
+            `human`); None to read none.
+        metrics: scores of other metrics to read, entries of `metrics` or columns (default: all
+            entries of `metrics`).
+        candidate_column: column of texts (default: "prediction" or "candidate").
+        reference_columns: columns of references (default: "references" or "reference").
         exclude_systems: systems to skip; each must occur in at least one row.
         exclude_ids: samples to skip; each must occur in at least one row.
-        texts: whether to read the texts; if False, rows need not contain any.
-        correlated: if False, accept a single system and scores that are all equal or missing, for
-            which no correlation is defined.
+        texts: False to skip the texts, which may then be missing.
+        correlated: False to accept data without a defined correlation: a single system, or scores
+            that are all equal or missing.
 
     Returns:
-        The ratings; systems and samples are in the order of their first rows. If rows have no
-        systems, the samples are the row numbers.
+        The ratings; systems and samples are in the order of their first rows. Without systems, the
+        sample ids are the row numbers.
 
     Raises:
-        ValueError, TypeError: a column is missing, a value is not a finite number, two rows have
-            the same system and sample, there are fewer than two systems or samples, the values of a
-            criterion or metric are all equal, or no row has a name to exclude. The message names
-            the row or the column.
+        ValueError, TypeError: a column is missing, a score is not a finite number, two rows have
+            the same system and sample, there are fewer than two systems or samples, all scores of a
+            criterion or metric are equal, or a system or id to exclude does not occur.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -173,47 +169,37 @@ def read_ratings(
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_locate_rows(rows))
     has_systems = bool(exclusions["system"]) or any("system" in row for _, row in table)
-    located, human_texts = _index_rows(table, has_systems, exclusions)
-    systems = {name: row for row, name in enumerate(dict.fromkeys(key[0] for key in located))}
-    samples = {name: column for column, name in enumerate(dict.fromkeys(key[1] for key in located))}
-    for kind, names in (("system", systems), ("id", samples)):
-        if len(names) < 2 and ((has_systems and correlated) or kind == "id"):
-            suffix = f" ({human_texts} human texts are skipped)" if human_texts else ""
+    rows_by_key, human_texts = _index_rows(table, has_systems, exclusions)
+    table = list(rows_by_key.values())
+    systems, samples = (_enumerate(key[axis] for key in rows_by_key) for axis in (0, 1))
+    for name, values in (("system", systems), ("id", samples)):
+        if len(values) < 2 and (name == "id" or (has_systems and correlated)):
+            skipped = f" ({human_texts} human texts are skipped)" if human_texts else ""
             raise ValueError(
-                f"{file}agreement needs at least two values of {kind!r}, got {len(names)}{suffix}"
+                f"{file}agreement needs at least two values of {name!r}, got {len(values)}{skipped}"
             )
-
-    table = list(located.values())
     pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table if texts]
-    human = {} if criteria is None else _read_columns(table, "human", criteria)
-    metric_scores = _read_columns(table, "metrics", metrics)
-    if not (criteria is None or human or has_systems or SCORE in metrics) and any(
-        SCORE in row for _, row in table
-    ):
-        human = _read_columns(table, "human", (SCORE,))
-    if not human and criteria is not None:
-        raise ValueError(
-            f"{table[0][0]}: no human scores; add 'human': {{criterion: score}} or columns named "
-            "'human.CRITERION', or select columns with --criterion (in Python: criteria); the "
-            f"columns are {', '.join(map(repr, table[0][1]))}"
-        )
+    score_is_human = not has_systems and SCORE not in metrics
+    human = {} if criteria is None else _read_human_scores(table, criteria, score_is_human)
+    metric_scores = _read_scores(table, "metrics", metrics)
     if overlap := human.keys() & metric_scores.keys():
         raise ValueError(f"{file}{min(overlap)!r} is both a criterion and a metric; rename one")
-    for name, column in {**human, **metric_scores}.items() if correlated else ():
-        check_varies(f"{file}column {name!r}", column)
+    if correlated:
+        for name, scores in {**human, **metric_scores}.items():
+            check_varies(f"{file}column {name!r}", scores)
     ratings = Ratings(
         systems=tuple(systems) if has_systems else (),
         samples=tuple(samples),
         human={},
         predictions=tuple(prediction for prediction, _ in pairs),
         references=tuple(tuple(references) for _, references in pairs),
-        indices=np.asarray([(systems[system], samples[sample]) for system, sample in located]),
+        indices=np.asarray([(systems[system], samples[sample]) for system, sample in rows_by_key]),
         human_texts=human_texts,
     )
     return replace(
         ratings,
-        human={name: ratings.grid(column) for name, column in human.items()},
-        metrics={name: ratings.grid(column) for name, column in metric_scores.items()},
+        human={name: ratings.grid(scores) for name, scores in human.items()},
+        metrics={name: ratings.grid(scores) for name, scores in metric_scores.items()},
     )
 
 
@@ -248,23 +234,21 @@ def parse_score(where: str, column: str, value: Any) -> float:
     """
     if value is None or value == "":
         return math.nan
-    remedy = "leave missing scores empty (in JSON: null)"
-    try:
+    expected = "numbers"
+    with suppress(OverflowError, TypeError, ValueError):
         number = json.loads(value) if isinstance(value, str) else value
-        if isinstance(number, bool) or not isinstance(number, Real):
-            raise TypeError
-        score = float(number)
-    except (OverflowError, TypeError, ValueError):
-        message = f"{where}: column {column!r} must contain numbers, got {value!r}; {remedy}"
-        raise ValueError(message) from None
-    if not math.isfinite(score):
-        message = f"{where}: column {column!r} must contain finite numbers, got {value!r}; {remedy}"
-        raise ValueError(message)
-    return score
+        if isinstance(number, Real) and not isinstance(number, bool):
+            if math.isfinite(score := float(number)):
+                return score
+            expected = "finite numbers"
+    raise ValueError(
+        f"{where}: column {column!r} must contain {expected}, got {value!r}; leave missing scores "
+        "empty (in JSON: null)"
+    )
 
 
 def _locate_rows(rows: Any) -> Iterator[Row]:
-    """Yield each row with its location for messages."""
+    """Yield each row with its location, which messages contain."""
     if isinstance(rows, str | PathLike):
         yield from read_rows(fspath(rows))
         return
@@ -277,9 +261,9 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
 def _index_rows(
     table: Iterable[Row], has_systems: bool, exclusions: Mapping[str, Collection[str]]
 ) -> tuple[dict[tuple[str, str], Row], int]:
-    """Return the rows of system outputs by (system, sample), and the number of human texts.
+    """Return the system outputs by (system, sample), and the number of human texts.
 
-    `has_systems` is False if each row is a sample.
+    If `has_systems` is False, each row is a sample.
     """
     names: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     texts: dict[tuple[str, str], Row] = {}
@@ -304,6 +288,11 @@ def _index_rows(
     return texts, human_texts
 
 
+def _enumerate(names: Iterable[str]) -> dict[str, int]:
+    """Return the distinct names with their indices, in order of first occurrence."""
+    return {name: index for index, name in enumerate(dict.fromkeys(names))}
+
+
 def _parse_name(where: str, row: Mapping[str, Any], column: str) -> str:
     value = cell(where, row, column)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
@@ -313,7 +302,7 @@ def _parse_name(where: str, row: Mapping[str, Any], column: str) -> str:
 
 
 def _format_name(value: Any) -> str:
-    """Return a name or an id as a string.
+    """Return a system name or a sample id as a string.
 
     >>> _format_name("1.0"), _format_name(1.0), _format_name(1)
     ('1.0', '1', '1')
@@ -322,22 +311,22 @@ def _format_name(value: Any) -> str:
 
 
 def _is_human(where: str, row: Mapping[str, Any]) -> bool:
-    """Return True for a text that a human wrote."""
+    """Return True if a human wrote the text of the row."""
     word = str(row.get("is_human", "")).casefold()
-    if word not in IS_HUMAN_VALUES:
+    if word not in TRUE + FALSE:
         raise ValueError(f"{where}: 'is_human' must be true or false, got {word!r}")
-    return IS_HUMAN_VALUES[word]
+    return word in TRUE
 
 
 def _collect_scores(where: str, row: Mapping[str, Any], group: str) -> dict[str, Any]:
-    """Return a row's scores in a group, from a nested mapping or columns named GROUP.NAME."""
+    """Return a row's scores in `group`, from a nested mapping or columns named GROUP.NAME."""
     nested, prefix = _parse_mapping(where, group, row.get(group)), f"{group}."
     flat = {str(key).removeprefix(prefix): row[key] for key in row if str(key).startswith(prefix)}
     return {**flat, **nested}
 
 
 def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
-    """Return the scores in a column, from a mapping or a cell with a JSON or Python dictionary."""
+    """Return the mapping in a cell; a string can contain a JSON or Python dictionary."""
     if isinstance(value, str) and value.startswith("{"):
         for parse in (json.loads, ast.literal_eval):
             with suppress(SyntaxError, TypeError, ValueError):
@@ -349,21 +338,37 @@ def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _read_columns(rows: Sequence[Row], group: str, names: Sequence[str]) -> dict[str, list[float]]:
-    """Return the scores of each name (default: all names in the group), [rows] each."""
-    groups = [_collect_scores(*row, group) for row in rows]
-    entries = [
-        (where, {**row, **scores}) for (where, row), scores in zip(rows, groups, strict=True)
-    ]
-    if not names:
-        names = list(dict.fromkeys(name for scores in groups for name in scores))
+def _read_human_scores(
+    table: Sequence[Row], criteria: Sequence[str], score_is_human: bool
+) -> dict[str, list[float]]:
+    """Return the scores of each criterion, [rows] each.
+
+    If `score_is_human`, the column "score" is used if there are no other human scores.
+    """
+    scores = _read_scores(table, "human", criteria)
+    if not scores and score_is_human and any(SCORE in row for _, row in table):
+        scores = _read_scores(table, "human", [SCORE])
+    if not scores:
+        where, row = table[0]
+        raise ValueError(
+            f"{where}: no human scores; add 'human': {{criterion: score}} or columns named "
+            "'human.CRITERION', or select columns with --criterion (in Python: criteria); the "
+            f"columns are {', '.join(map(repr, row))}"
+        )
+    return scores
+
+
+def _read_scores(table: Sequence[Row], group: str, names: Sequence[str]) -> dict[str, list[float]]:
+    """Return the scores with the given names (default: all names in `group`), [rows] each."""
+    groups = [_collect_scores(*row, group) for row in table]
+    rows = [(where, {**row, **scores}) for (where, row), scores in zip(table, groups, strict=True)]
+    names = names or list(dict.fromkeys(name for scores in groups for name in scores))
     for name in names:
-        if not any(name in scores for _, scores in entries):
+        if not any(name in row for _, row in rows):
             raise ValueError(
                 f"{rows[0][0]}: no {group} score or column {name!r}; "
-                f"available: {', '.join(map(repr, entries[0][1]))}"
+                f"available: {', '.join(map(repr, rows[0][1]))}"
             )
     return {
-        name: [parse_score(where, name, scores.get(name)) for where, scores in entries]
-        for name in names
+        name: [parse_score(where, name, row.get(name)) for where, row in rows] for name in names
     }

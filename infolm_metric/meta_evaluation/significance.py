@@ -1,8 +1,8 @@
-"""Confidence intervals and significance tests: seeded resampling, and Williams' test.
+"""Confidence intervals and significance tests: seeded resampling and Williams' test.
 
-Systems and samples are both resampled with replacement, because a new evaluation would have other
-systems as well as other texts (Deutsch, Dror and Roth 2021, "Boot-Both"). All metrics share the
-same resamples, so that their differences can be tested.
+Both systems and samples are resampled with replacement, because a new evaluation would have
+different systems and different texts (Deutsch, Dror and Roth 2021, "Boot-Both"). All metrics are
+evaluated on the same resamples, so that their differences can be tested.
 """
 
 from __future__ import annotations
@@ -15,17 +15,12 @@ import numpy as np
 from scipy.stats import t as student
 
 from infolm_metric.core.checks import check_known, check_whole
-from infolm_metric.meta_evaluation.correlations import (
-    COEFFICIENTS,
-    Statistic,
-    check_grids,
-    prepare_grids,
-)
+from infolm_metric.meta_evaluation import correlations
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
-SCORES_PER_CHUNK = 1 << 23  # limits the memory of a chunk of resamples
-TOLERANCE = 1e-12  # smaller differences are rounding, as between a metric and its percentage
+SCORES_PER_CHUNK = 1 << 23  # limits the memory that a chunk of resamples uses
+TOLERANCE = 1e-12  # smaller differences are rounding errors, as between fractions and percentages
 
 
 # The bootstrap over systems and samples.
@@ -33,7 +28,7 @@ TOLERANCE = 1e-12  # smaller differences are rounding, as between a metric and i
 
 @dataclass(frozen=True)
 class Draws:
-    """Resamples: the drawn systems, and the count of each sample."""
+    """Resamples: the drawn systems, and how often each sample was drawn."""
 
     systems: np.ndarray  # int [resamples, systems]
     samples: np.ndarray  # int [resamples, samples]; rows sum to the number of samples
@@ -44,7 +39,7 @@ def draw(
 ) -> Draws:
     """Resample systems and samples with replacement.
 
-    `axes`: "both", "samples" or "systems"; the other axis is not resampled.
+    `axes` is "both", "samples" or "systems".
 
     >>> draws = draw(3, 5, resamples=2)
     >>> draws.systems.shape, draws.samples.sum(1)
@@ -63,12 +58,14 @@ def draw(
 
 
 def resample(
-    statistic: Statistic, grids: Sequence[np.ndarray], draws: Draws, level: str = "system"
+    statistic: correlations.Statistic,
+    grids: Sequence[np.ndarray],
+    draws: Draws,
+    level: str = "system",
 ) -> np.ndarray:
-    """Return a statistic of every resample, [resamples].
+    """Return a statistic of each resample of the grids from `common_scores`, [resamples].
 
-    Grids [systems, samples] are from `common_scores`. NaN if the statistic of a resample is not
-    defined, for example if it contains a single system.
+    The value is NaN if the statistic is not defined, as for a resample with a single system.
     """
     if level == "system":
         return statistic(*(_resample_means(grid, draws) for grid in grids))
@@ -111,8 +108,9 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float]:
 def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
     """Return the two-sided bootstrap p-value of the difference of two statistics.
 
-    Twice the fraction of resamples on the rarer side of 0, plus one resample, so that it is never 0
-    (Davison and Hinkley 1997, section 4.2). NaN if no resample has both values.
+    This is twice the fraction of resamples on the rarer side of 0. One resample is added to both
+    sides of the fraction, so that the p-value is never 0 (Davison and Hinkley 1997, section 4.2).
+    NaN if no resample has both values.
 
     >>> difference_p_value(np.full(99, 0.5), np.full(99, 0.1))
     0.02
@@ -134,14 +132,15 @@ def paired_bootstrap(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
-    """Test the difference of two systems' mean scores with the paired bootstrap.
+    """Test the difference between two systems' mean scores with the paired bootstrap.
 
-    As in sacreBLEU, counts the resamples whose difference deviates from the observed difference by
-    at least the observed difference (Koehn 2004; Riezler and Maxwell 2005).
+    As in sacreBLEU, the p-value is the fraction of resamples in which the difference deviates from
+    the observed difference by at least the observed difference (Koehn 2004; Riezler and Maxwell
+    2005).
 
     Args:
-        scores: scores of one system, float64 [samples].
-        baseline: scores of the other system for the same samples, float64 [samples].
+        scores: one system's scores, float64 [samples].
+        baseline: the other system's scores of the same samples, float64 [samples].
         resamples: the number of resamples, >= 1.
         seed: the seed of the resamples.
 
@@ -169,21 +168,10 @@ def approximate_randomization(
     resamples: int = 10 * RESAMPLES,
     seed: int = 0,
 ) -> float:
-    """Test the difference of two systems' mean scores with the paired permutation test.
+    """Test the difference between two systems' mean scores with the paired permutation test.
 
     The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005).
-
-    Args:
-        scores: scores of one system, float64 [samples].
-        baseline: scores of the other system for the same samples, float64 [samples].
-        resamples: the number of permutations, >= 1.
-        seed: the seed of the permutations.
-
-    Returns:
-        The two-sided p-value, in (0, 1].
-
-    Raises:
-        TypeError, ValueError: as for `paired_bootstrap`.
+    `scores`, `baseline`, `resamples`, `seed`, the result and errors are as for `paired_bootstrap`.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -207,18 +195,18 @@ def soft_pairwise_accuracy(
     permutations: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
-    """Return how closely the metric's confidence in system comparisons matches human confidence.
+    """Return the agreement of metric and human confidence in which of two systems is better.
 
-    The mean over pairs of systems of 1 - |p_human - p_metric|, where p is the one-sided p-value of
-    the paired permutation test over samples, with the same permutations for all: near 0 if the
-    first system is surely better, near 1 if the second is (Thompson, Mathur, Deutsch and
-    Khayrallah 2024; reported by WMT since 2024).
+    This is the mean of 1 - |p_human - p_metric| over all pairs of systems (Thompson, Mathur,
+    Deutsch and Khayrallah 2024; reported by WMT since 2024). p is the one-sided p-value of the
+    paired permutation test over samples. It is near 0 if the first system is clearly better, and
+    near 1 if the second system is. All tests use the same permutations.
 
     Args:
         human: human scores, float64 [systems, samples], as for `correlation`.
-        metric: scores of the metric, same shape.
-        missing: as for `correlation`; with "available" two systems are compared on the samples that
-            both have.
+        metric: the metric's scores, same shape.
+        missing: as for `correlation`; "available" compares two systems on the samples for which
+            both have scores.
         permutations: the number of permutations, >= 1.
         seed: the seed of the permutations.
 
@@ -226,7 +214,7 @@ def soft_pairwise_accuracy(
         The accuracy, from 0 to 1; NaN for a single system.
 
     Raises:
-        TypeError, ValueError: a number is wrong, or as for `correlation`.
+        TypeError, ValueError: a number is invalid, or as for `correlation`.
 
     >>> human = np.random.default_rng(0).normal(size=(5, 40)) + np.arange(5.0)[:, None]
     >>> soft_pairwise_accuracy(human, 10 * human)
@@ -234,7 +222,7 @@ def soft_pairwise_accuracy(
     """
     check_whole("permutations", permutations)
     check_whole("seed", seed, least=0)
-    grids = prepare_grids("system", missing, human=human, metric=metric)
+    grids = correlations.prepare_grids("system", missing, human=human, metric=metric)
     if len(grids[0]) < 2:
         return math.nan
     signs = _draw_signs(np.random.default_rng(seed), permutations, grids[0].shape[1])
@@ -246,7 +234,7 @@ def _one_sided_p_values(grid: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Test if the first system of each pair is better, [systems, samples] -> [pairs]."""
     first, second = np.triu_indices(len(grid), 1)
     differences = np.nan_to_num(grid[first] - grid[second])  # a missing score favors neither system
-    slack = 1e-12 * np.abs(differences).sum(1)  # count ties despite rounding
+    slack = 1e-12 * np.abs(differences).sum(1)  # counts ties despite rounding errors
     permuted_sums = signs @ differences.T  # [permutations, pairs]
     return (permuted_sums >= differences.sum(1) - slack).mean(0)
 
@@ -257,7 +245,7 @@ def _draw_signs(random: np.random.Generator, permutations: int, samples: int) ->
 
 
 def _rounding_error(differences: np.ndarray) -> float:
-    """Return the tolerance that counts ties of means despite rounding."""
+    """Return a tolerance with which equal means are ties despite rounding errors."""
     return float(1e-12 * np.abs(differences).max())
 
 
@@ -299,12 +287,12 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
                    / sqrt(2K (n - 1)/(n - 3) + (r12 + r13)^2 / 4 (1 - r23)^3).
 
     Source: Williams 1959; Steiger 1980, equation 7; Graham and Baldwin 2014 for metrics. The
-    test is made for Pearson's r of normal variables, and approximate for rank correlations.
+    test assumes Pearson's r of normal variables; for rank correlations, it is an approximation.
 
     Args:
         r12: correlation of the first metric with human scores, from -1 to 1, or NaN.
         r13: correlation of the second metric with human scores.
-        r23: correlation of the metrics with each other.
+        r23: correlation between the two metrics.
         n: the number of systems, >= 4.
 
     Returns:
@@ -324,7 +312,7 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     for name, r in (("r12", r12), ("r13", r13), ("r23", r23)):
         if not -1 <= r <= 1:
             raise ValueError(f"{name} must be in [-1, 1], got {r}")
-    # The determinant of the three correlations; rounding can carry it below 0.
+    # Determinant of the correlation matrix; rounding errors can make it negative.
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
     variance = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     effect = (r12 - r13) * math.sqrt((n - 1) * (1 + r23))
@@ -337,14 +325,14 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
 def compare_metrics(
     human: np.ndarray, one: np.ndarray, other: np.ndarray, coefficient: str = "pearson"
 ) -> WilliamsTest:
-    """Compare the correlations of two metrics with human scores by Williams' test.
+    """Test whether two metrics differ in their correlation with human scores (Williams' test).
 
-    Systems without all three means are skipped.
+    Systems with a missing mean are skipped.
 
     Args:
-        human: mean human scores, float64 [systems], NaN for missing.
-        one: mean scores of one metric, same shape, higher is better.
-        other: mean scores of the other metric.
+        human: mean human scores, float64 [systems], NaN for missing means.
+        one: one metric's mean scores, same shape, higher is better.
+        other: the other metric's mean scores.
         coefficient: "pearson", "spearman" or "kendall".
 
     Returns:
@@ -359,21 +347,22 @@ def compare_metrics(
     >>> compare_metrics(human, good, bad).p_value < 0.05
     True
     """
-    check_known("coefficient", coefficient, tuple(COEFFICIENTS))
+    check_known("coefficient", coefficient, tuple(correlations.COEFFICIENTS))
     lists = {"human": human, "one": one, "other": other}
-    check_grids(lists)
+    correlations.check_grids(lists)
     if np.ndim(human) != 1:
         raise ValueError(f"human must have the shape [systems], got {list(np.shape(human))}")
     means = np.asarray([*lists.values()], dtype=float)
     x, y, z = means[:, ~np.isnan(means).any(0)]
-    r = COEFFICIENTS[coefficient]
+    r = correlations.COEFFICIENTS[coefficient]
     return williams_test(float(r(x, y)), float(r(x, z)), float(r(y, z)), len(x))
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Correct p-values for multiple tests by Holm's step-down method (Holm 1979).
+    """Correct p-values for multiple testing with Holm's step-down method (Holm 1979).
 
-    Rejecting corrected p-values below 0.05 limits the family-wise error rate to 0.05.
+    If hypotheses with a corrected p-value below 0.05 are rejected, the family-wise error rate is at
+    most 0.05.
 
     Args:
         p_values: p-values of one family of tests, [tests]; NaN (not defined) is ignored.

@@ -1,7 +1,7 @@
-"""Robustness of metrics: attacks on texts, such as wrong numbers, negations and other names.
+"""Robustness of metrics to attacks on texts, such as wrong numbers, negations and changed names.
 
-`read_items` reads references, `make_cases` attacks them, and `evaluate_robustness` reports which
-attacks the metrics detect.
+`read_items` reads references, `make_cases` attacks them, and `evaluate_robustness` reports how
+often metrics detect the attacks.
 """
 
 from .attacks import ATTACKS, Attack, attack

@@ -1,8 +1,8 @@
-"""Twelve attacks, by name: each perturbs a text so that a metric should detect it.
+"""Twelve attacks that perturb a text in a way that a metric should detect.
 
-Nine attacks on adequacy change the meaning, three attacks on fluency the wording (Chen and Eger
-2023, MENLI; Sai et al. 2021). Attacks are deterministic: random numbers are seeded by the text.
-An attack is skipped if its rule cannot be applied unambiguously.
+Nine attacks change the meaning (adequacy), and three damage the language (fluency), as in Chen and
+Eger 2023 (MENLI) and Sai et al. 2021. Attacks are deterministic, because the random numbers are
+seeded with the text. An attack that cannot be applied unambiguously is skipped.
 """
 
 from __future__ import annotations
@@ -16,20 +16,8 @@ from random import Random
 
 from infolm_metric.core.checks import check_known, check_whole
 from infolm_metric.core.inputs import check_text
-from infolm_metric.robustness import grammar
-from infolm_metric.robustness.words import (
-    BE,
-    DETERMINERS,
-    DO,
-    FUNCTION_WORDS,
-    HAVE,
-    MODALS,
-    PREPOSITIONS,
-    PRONOUNS,
-    WORDS,
-    Text,
-    match_case,
-)
+from infolm_metric.robustness import grammar, words
+from infolm_metric.robustness.words import FUNCTION_WORDS, WORDS, Text, match_case
 
 ADEQUACY, FLUENCY = "adequacy", "fluency"
 KINDS = (ADEQUACY, FLUENCY)
@@ -40,22 +28,22 @@ KINDS = (ADEQUACY, FLUENCY)
 EXCLUDED_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
 EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
 GOVERNORS = frozenset(WORDS["governing"])
-PARTICIPLE_PREPOSITIONS = PREPOSITIONS.difference(WORDS["particles"])
-"""Prepositions that can follow any participle: "painted in", not "painted up"."""
+PARTICIPLE_PREPOSITIONS = words.PREPOSITIONS.difference(WORDS["particles"])
+"""Prepositions that can follow any participle, such as "in" ("painted in"), but not "up"."""
 POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
-MAX_DROPPED = 0.2  # fraction of the words
-MIN_WORDS = 5  # in a text that loses one
-MIN_DISTINCT_WORDS = 4  # in a text to shuffle
+MAX_DROPPED = 0.2  # maximum fraction of words that are dropped
+MIN_WORDS = 5  # words that a text must have before any is dropped
+MIN_DISTINCT_WORDS = 4  # distinct words that a text must have to be shuffled
 
 
 def _find_nouns(text: Text) -> list[int]:
-    """Return the indices of nouns that another noun in the same number can replace."""
+    """Return the indices of nouns that can be replaced by any noun with the same number."""
     nouns = (index for index in text.words if grammar.is_noun(text, index))
     return [index for index in nouns if text.tokens[index] not in EXCLUDED_NOUNS]
 
 
 def _find_objects(text: Text) -> list[int]:
-    """Return the indices of nouns to which "and lamp" can be added."""
+    """Return the indices of nouns after which "and lamp" can be inserted."""
     return [index for index in _find_nouns(text) if _is_object(text, index)]
 
 
@@ -66,12 +54,12 @@ def _is_object(text: Text, index: int) -> bool:
         return True
     relative = {"which", "who", "that"} & {text.lower(index + 1), text.lower(index + 2)}
     before = text.lower(start - 1)
-    governed = before in GOVERNORS | BE | HAVE or grammar.is_content(before, "VERB")
+    governed = before in GOVERNORS | words.BE | words.HAVE or grammar.is_content(before, "VERB")
     return governed and not relative and not text.is_capitalised(index + 1)
 
 
 def _find_verbs(text: Text) -> list[int]:
-    """Return the indices of verbs that any transitive verb can replace."""
+    """Return the indices of verbs that can be replaced by any transitive verb."""
     return [
         index
         for index in text.words
@@ -82,18 +70,18 @@ def _find_verbs(text: Text) -> list[int]:
 
 
 def _is_active(text: Text, index: int) -> bool:
-    """Return True for a finite verb, an infinitive and "visiting" before an object."""
+    """Return True for "visits", "to visit" or "visiting" before an object."""
     tag, before = grammar.find_tag(text.tokens[index], "VERB"), text.lower(index - 1)
     finite = grammar.is_third_person(text, index) or grammar.is_past_tense(text, index)
-    base = tag == "VB" and before in MODALS | {"to"}
-    active = finite or base or (tag == "VBG" and before not in DETERMINERS)
+    base = tag == "VB" and before in words.MODALS | {"to"}
+    active = finite or base or (tag == "VBG" and before not in words.DETERMINERS)
     return active and grammar.object_follows(text, index)
 
 
 def _is_passive(text: Text, index: int) -> bool:
-    """Return True for "was located in" and "a film directed by"."""
+    """Return True for a participle as in "was located in" and "a film directed by"."""
     after, helper = text.lower(index + 1), grammar.skip_adverbs(text, index, -1)
-    passive = helper in BE | {"been", "being"} and (
+    passive = helper in words.BE | {"been", "being"} and (
         after in PARTICIPLE_PREPOSITIONS | {"and"} or not after.isalnum()
     )
     participle = grammar.find_tag(text.tokens[index], "VERB") in ("VBD", "VBN")
@@ -107,7 +95,7 @@ def _find_adjectives(text: Text) -> list[int]:
         word, before, after = text.tokens[index], text.lower(index - 1), text.lower(index + 1)
         adjective = {"ADJ"} <= {*grammar.lemmas_by_pos(word)} <= {"ADJ", "NOUN"} and word.islower()
         noun_follows = "NOUN" in grammar.lemmas_by_pos(after) and not text.is_capitalised(index + 1)
-        predicate = before in BE and after in ("", ".", ",", "and", "but")
+        predicate = before in words.BE and after in ("", ".", ",", "and", "but")
         age = before in ("year", "years")  # "two years old"
         replaceable = adjective and word not in EXCLUDED_ADJECTIVES and not age
         if replaceable and (noun_follows or predicate):
@@ -118,13 +106,16 @@ def _find_adjectives(text: Text) -> list[int]:
 def _replace_word(
     text: str, random: Random, find: Callable[[Text], list[int]], part: str, join: bool = False
 ) -> str | None:
-    """Replace a word that `find` returns with another in the same form, or join both with "and"."""
-    words = Text.parse(text)
-    indices = find(words)
+    """Replace a random word that `find` selects with another word in the same form.
+
+    With `join`, keep both words and join them with "and".
+    """
+    parsed = Text.parse(text)
+    indices = find(parsed)
     if not indices:
         return None
     index = random.choice(indices)
-    word = words.tokens[index]
+    word = parsed.tokens[index]
     tag, lemma = grammar.find_tag(word, part), grammar.lemmas_by_pos(word)[part]
     forms = (grammar.inflect(entry, part, tag) for entry in POOLS[part] if tag and entry != lemma)
     choices = [form for form in forms if form]
@@ -132,16 +123,16 @@ def _replace_word(
         return None
     replacement = random.choice(choices)
     edits = {index: f"{word} and {replacement}" if join else replacement}
-    if words.lower(index - 1) in ("a", "an") and not join:
+    if parsed.lower(index - 1) in ("a", "an") and not join:
         article = grammar.choose_article(replacement)
-        edits[index - 1] = match_case(article, words.tokens[index - 1][0])
-    return words.replace(edits)
+        edits[index - 1] = match_case(article, parsed.tokens[index - 1][0])
+    return parsed.replace(edits)
 
 
 def replace_name(text: str, random: Random) -> str | None:
     """Replace every occurrence of a first name with another first name of the same gender."""
-    words = Text.parse(text)
-    bare = [token.replace("’", "'").removesuffix("'s") for token in words.tokens]
+    parsed = Text.parse(text)
+    bare = [token.replace("’", "'").removesuffix("'s") for token in parsed.tokens]
     male, female = WORDS["male"], WORDS["female"]
     names = [name for name in dict.fromkeys(bare) if name in male + female]
     if not names:
@@ -150,51 +141,53 @@ def replace_name(text: str, random: Random) -> str | None:
     pool = male if name in male else female
     new_name = random.choice([entry for entry in pool if entry not in bare])
     indices = [index for index, token in enumerate(bare) if token == name]
-    return words.replace({index: new_name + words.tokens[index][len(name) :] for index in indices})
+    return parsed.replace(
+        {index: new_name + parsed.tokens[index][len(name) :] for index in indices}
+    )
 
 
 def drop_words(text: str, random: Random) -> str | None:
-    """Drop 1% to 20% of the words, at least one of them a content word."""
-    words = text.split()
-    targets = [index for index, word in enumerate(words) if word.lower() not in FUNCTION_WORDS]
-    if len(words) < MIN_WORDS or not targets:
+    """Drop 1% to 20% of the words, including at least one content word."""
+    tokens = text.split()
+    targets = [index for index, word in enumerate(tokens) if word.lower() not in FUNCTION_WORDS]
+    if len(tokens) < MIN_WORDS or not targets:
         return None
-    count = max(1, round(random.uniform(0.01, MAX_DROPPED) * len(words)))
+    count = max(1, round(random.uniform(0.01, MAX_DROPPED) * len(tokens)))
     target = random.choice(targets)
-    indices = [index for index in range(len(words)) if index != target]
+    indices = [index for index in range(len(tokens)) if index != target]
     gaps = {target, *random.sample(indices, count - 1)}
-    return " ".join(word for index, word in enumerate(words) if index not in gaps)
+    return " ".join(word for index, word in enumerate(tokens) if index not in gaps)
 
 
 def jumble(text: str, random: Random) -> str | None:
     """Shuffle the words."""
-    words = text.split()
-    if len(set(words)) < MIN_DISTINCT_WORDS:
+    tokens = text.split()
+    if len(set(tokens)) < MIN_DISTINCT_WORDS:
         return None
-    permutation = list(words)
-    while permutation == words:
+    permutation = list(tokens)
+    while permutation == tokens:
         random.shuffle(permutation)
     return " ".join(permutation)
 
 
 def swap_letters(text: str, random: Random) -> str | None:
     """Swap two different adjacent letters of a word, but not its first letter."""
-    words = Text.parse(text)
+    parsed = Text.parse(text)
     swaps = {
         index: [at for at in range(1, len(word) - 1) if word[at].lower() != word[at + 1].lower()]
-        for index, word in enumerate(words.tokens)
+        for index, word in enumerate(parsed.tokens)
         if len(word) >= 4 and word.isalpha() and word.isascii()
     }
     indices = [index for index, positions in swaps.items() if positions]
     if not indices:
         return None
     index = random.choice(indices)
-    word, at = words.tokens[index], random.choice(swaps[index])
-    return words.replace({index: word[:at] + word[at + 1] + word[at] + word[at + 2 :]})
+    word, at = parsed.tokens[index], random.choice(swaps[index])
+    return parsed.replace({index: word[:at] + word[at + 1] + word[at] + word[at + 2 :]})
 
 
 def replace_numbers(text: str, random: Random) -> str | None:
-    """Replace every number consistently with another in the same form; keep "1" before a noun."""
+    """Replace each distinct number with another number in the same form; keep "1" before a noun."""
     numbers = [
         number
         for number in grammar.find_numbers(text)
@@ -208,7 +201,7 @@ def replace_numbers(text: str, random: Random) -> str | None:
 
 
 def _draw_number(number: str, random: Random) -> str:
-    """Draw other digits; the first is not 0, and the number is neither 1 nor the same."""
+    """Draw a different number in the same form that is not 1 and does not start with 0."""
     replacement = number
     while replacement in (number, "1"):
         digits = [str(random.randrange(10)) if symbol.isdigit() else symbol for symbol in number]
@@ -226,17 +219,17 @@ CONTRACTIONS = {"wo": "will", "ca": "can", "sha": "shall"}
 
 
 def negate(text: str, random: Random) -> str | None:
-    """Remove the negation if there is one, otherwise insert one, by the first rule that applies."""
-    words = Text.parse(text)
+    """Apply the first rule that fits: remove a negation, or else insert one."""
+    parsed = Text.parse(text)
     for rule, allowed in (
         (_remove_not, _allows_removal),
         (_insert_not, _allows_negation),
         (_insert_did_not, _allows_negation),
         (_insert_does_not, _allows_negation),
     ):
-        for index in words.words:
-            if (edits := rule(words, index)) and allowed(words, index):
-                return words.replace(edits)
+        for index in parsed.words:
+            if (edits := rule(parsed, index)) and allowed(parsed, index):
+                return parsed.replace(edits)
     return None
 
 
@@ -248,7 +241,7 @@ def _remove_not(text: Text, index: int) -> dict[int, str]:
     short = word.lower().endswith(("n't", "n’t"))
     stem = word[:-3] if short else word
     helper = CONTRACTIONS.get(stem.lower(), stem) if short else stem
-    if helper.lower() not in BE | HAVE | DO | MODALS | {"am", "shall"}:
+    if helper.lower() not in words.BE | words.HAVE | words.DO | words.MODALS | {"am", "shall"}:
         return {}
     if short:
         return {index: match_case(helper, stem)}
@@ -256,7 +249,7 @@ def _remove_not(text: Text, index: int) -> dict[int, str]:
 
 
 def _allows_removal(text: Text, index: int) -> bool:
-    """Return True if the sentence is a statement without "not", unlike "or not" and "not any"."""
+    """Return True if removing "not" leaves a correct statement, unlike in "not any"."""
     before, after = text.sentence(index)
     next_words = {word for word in after[:2] if word != "not"}
     polar = POLARITY_WORDS & {*before, *after} or "or" in before[-1:]
@@ -264,10 +257,10 @@ def _allows_removal(text: Text, index: int) -> bool:
 
 
 def _allows_negation(text: Text, index: int) -> bool:
-    """Return True if "not" negates a statement that has a subject and no negation yet."""
+    """Return True if the sentence is a statement with a subject and without a negation."""
     before, after = text.sentence(index)
-    words = {*before, *after}
-    negation = NEGATIONS & words or any(word.endswith(("n't", "n’t")) for word in words)
+    sentence = {*before, *after}
+    negation = NEGATIONS & sentence or any(word.endswith(("n't", "n’t")) for word in sentence)
     blocked = "?" in after or negation or NEGATION_BLOCKERS & {*after[:1]}
     return bool(before) and before[-1] not in FRONTED_WORDS and not blocked
 
@@ -296,38 +289,39 @@ def _deny(text: Text, index: int, helper: str) -> dict[int, str]:
 # Pronouns.
 
 POSSESSIVES = {"his": ("her", "hers"), "her": ("his", "him")}
-"""Replacements before a noun, and elsewhere."""
+"""Replacements of possessives before a noun, and elsewhere."""
 AMBIGUOUS = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
 )
-"""Subject or object, "has" or "is", possessive or not; or pairs such as "he and I"."""
+"""Pronouns with an unclear replacement: "you" (subject or object), "he's" ("is" or "has"), pairs
+such as "he and I", and "his" before a quotation (possessive or not)."""
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """Swap all pronouns outside titles, and adapt the verb after "I"."""
-    words = Text.parse(text)
+    """Change the person of all pronouns outside titles, and adapt the verb after "I"."""
+    parsed = Text.parse(text)
     edits: dict[int, str] = {}
-    for index in () if AMBIGUOUS.search(text) else words.words:
-        word, after = words.lower(index), words.lower(index + 1)
-        if word not in PRONOUNS | POSSESSIVES:
+    for index in () if AMBIGUOUS.search(text) else parsed.words:
+        word, after = parsed.lower(index), parsed.lower(index + 1)
+        if word not in words.PRONOUNS | POSSESSIVES:
             continue
-        opens = words.opens_sentence(index)
-        title = words.is_capitalised(index) and not opens and word != "i"
-        king = word == "i" and (words.is_capitalised(index - 1) or not _is_finite(after))
+        opens = parsed.opens_sentence(index)
+        title = parsed.is_capitalised(index) and not opens and word != "i"
+        king = word == "i" and (parsed.is_capitalised(index - 1) or not _is_finite(after))
         if title or king:
             continue
         possessive = after[:1].isalnum() and after not in FUNCTION_WORDS
-        pronoun = POSSESSIVES[word][not possessive] if word in POSSESSIVES else PRONOUNS[word]
+        pronoun = POSSESSIVES[word][not possessive] if word in POSSESSIVES else words.PRONOUNS[word]
         edits[index] = match_case(pronoun, "X" if opens else "x")
         if word == "i" and after in ("am", "was"):
             edits[index + 1] = "are" if after == "am" else "were"
-    return words.replace(edits)
+    return parsed.replace(edits)
 
 
 def _is_finite(word: str) -> bool:
-    """Return True for a possible verb after "I", which may also be the number of a king."""
-    helper = word in {"am", "was"} | HAVE | DO | MODALS
+    """Return True if the word after "I" can be a verb, so that "I" is not a numeral ("James I")."""
+    helper = word in {"am", "was"} | words.HAVE | words.DO | words.MODALS
     return helper or grammar.is_base(word) or grammar.find_tag(word, "VERB") == "VBD"
 
 
@@ -339,19 +333,19 @@ GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
-    """Change the number of the first finite auxiliary; if none, drop the "s" of the first verb."""
-    words = Text.parse(text)
-    verbs = [index for index in words.words if grammar.is_third_person(words, index)]
-    partners = {index: PARTNERS.get(words.tokens[index], "") for index in words.words}
-    bases = {index: grammar.lemmas_by_pos(words.tokens[index])["VERB"] for index in verbs}
+    """Change the number of the first auxiliary or, without one, drop the "s" of the first verb."""
+    parsed = Text.parse(text)
+    verbs = [index for index in parsed.words if grammar.is_third_person(parsed, index)]
+    partners = {index: PARTNERS.get(parsed.tokens[index], "") for index in parsed.words}
+    bases = {index: grammar.lemmas_by_pos(parsed.tokens[index])["VERB"] for index in verbs}
     for index, verb in [*partners.items(), *bases.items()]:
-        if verb and _has_one_number(words, index):
-            return words.replace({index: verb})
+        if verb and _has_one_number(parsed, index):
+            return parsed.replace({index: verb})
     return None
 
 
 def _has_one_number(text: Text, index: int) -> bool:
-    """Return True if the subject has one number, so that the verb is wrong in the other."""
+    """Return True if the subject is clearly singular or plural, so a changed verb is an error."""
     subject, predicate = text.sentence(index)
     groups = GROUPS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
     if not subject or groups or AMOUNTS & {*subject}:
@@ -369,8 +363,8 @@ class Attack:
 
     Attributes:
         name: as in `ATTACKS`.
-        kind: "adequacy", which changes the meaning, or "fluency", which changes the wording.
-        rule: attacks a text with random numbers; returns None if the attack does not apply.
+        kind: "adequacy" (changes the meaning) or "fluency" (damages the language).
+        rule: function that attacks a text; it returns None if the attack does not apply.
     """
 
     name: str
@@ -407,7 +401,7 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
     Args:
         text: an English text.
         name: one of `ATTACKS`.
-        seed: a whole number >= 0; the result depends only on the text, the attack and the seed.
+        seed: a whole number >= 0. The same text, attack and seed always give the same result.
 
     Returns:
         The attacked text, or None if the attack does not apply or changes nothing.
@@ -429,5 +423,5 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
 
 
 def stable_hash(seed: int, name: str, text: str) -> int:
-    """Return a hash that is the same on every machine and in every process."""
+    """Return a hash that is the same in every process and on every machine."""
     return int.from_bytes(hashlib.sha256(f"{seed}\n{name}\n{text}".encode()).digest(), "big")

@@ -1,7 +1,7 @@
-"""Attack cases: made from references, written by `infolm attack`, read by `infolm robustness`.
+"""Attack cases, which `infolm attack` creates from references and `infolm robustness` reads.
 
-A case is an anchor, a paraphrase of it, and the attacked anchor, which shares nearly every word
-with the anchor. A metric should prefer the paraphrase.
+A case consists of an anchor (a reference), a paraphrase of the anchor, and the attacked anchor,
+which has nearly all words in common with the anchor. A metric should prefer the paraphrase.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Item:
     """Texts with the same meaning, to be attacked.
 
     Attributes:
-        id: the name of the item, by default the number of its first row.
+        id: the id of the item; by default, the number of its first row.
         references: the distinct references.
         paraphrase: another text with the same meaning, or None.
 
     Raises:
-        TypeError, ValueError: the references are a single string, or are not all texts.
+        TypeError, ValueError: `references` is a single string, or a reference is not a text.
     """
 
     id: str
@@ -47,11 +47,11 @@ class AttackCase:
         id: the id of the item.
         attack: the name of the attack.
         kind: "adequacy" or "fluency".
-        anchor: the text, a reference of the item.
-        paraphrase: a text with the same meaning, or None.
+        anchor: a reference of the item.
+        paraphrase: a text with the same meaning as the anchor, or None.
         adversary: the attacked anchor.
-        paraphrase_adversary: the attacked paraphrase; None if there is no paraphrase, or the attack
-            does not apply to it.
+        paraphrase_adversary: the attacked paraphrase; None if there is no paraphrase, or if the
+            attack does not apply to it.
         seed: the seed of the attack.
     """
 
@@ -70,23 +70,22 @@ class AttackCase:
 
 
 def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
-    """Read the items of a table.
+    """Read items from a table.
 
     The columns `id` and `paraphrase` are optional. Rows with the same id, such as the outputs of
     several systems, are merged into one item with all their references. Rows without an id are
-    merged if their references are the same, in any order.
+    merged if they have the same references in any order.
 
     Args:
         path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
-        reference_columns: the names of the columns of references (default: "references" or
-            "reference").
+        reference_columns: columns of references (default: "references" or "reference").
 
     Returns:
         The items, in the order of their first rows.
 
     Raises:
-        TypeError, ValueError: the file cannot be read or has no row, a row has no references or a
-            value that is not a text, or an item has two paraphrases.
+        TypeError, ValueError: the file cannot be read or has no rows, a row has no references, a
+            value is not a text, or an item has two paraphrases.
     """
     items: dict[object, Item] = {}
     for index, (where, row) in enumerate(read_rows(path), 1):
@@ -109,21 +108,22 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
 def make_cases(
     items: Iterable[Item], attacks: Sequence[str] = (), seed: int = 0, per_attack: int | None = None
 ) -> list[AttackCase]:
-    """Attack every reference of the items.
+    """Attack every reference of every item.
 
-    The paraphrase of a reference is the item's paraphrase, or else its other reference with the
-    fewest words in common, or else, for "num", the reference with its numbers spelled out.
+    The paraphrase of a reference is the first of these that exists: the item's paraphrase; the
+    item's other reference with the fewest words in common; for "num", the reference with its
+    numbers spelled out.
 
     Args:
         items: the texts to attack.
-        attacks: names of `ATTACKS` (default: all).
-        seed: a whole number >= 0; the same seed produces the same cases.
-        per_attack: the maximum number of cases per attack, >= 1, sampled by a hash of their texts
-            (default: no limit).
+        attacks: names in `ATTACKS` (default: all).
+        seed: a whole number >= 0; the same seed gives the same cases.
+        per_attack: the maximum number of cases per attack, >= 1 (default: no limit). The cases are
+            sampled with a hash of their texts and the seed.
 
     Returns:
-        The cases, attack by attack in the order of `ATTACKS`. An attack that does not apply to a
-        reference yields no case.
+        The cases, attack by attack in the order of `ATTACKS`. There is no case for a reference to
+        which an attack does not apply.
 
     Raises:
         TypeError, ValueError: an attack is unknown, a text is not a string, or a number is not
@@ -150,7 +150,7 @@ def make_cases(
 
 
 def _make_case(item: Item, anchor: str, name: str, seed: int) -> AttackCase | None:
-    """Return the case of an attack on a reference, or None if the attack does not apply."""
+    """Attack a reference and return the case, or None if the attack does not apply."""
     adversary = attack(anchor, name, seed)
     if adversary is None:
         return None
@@ -168,16 +168,16 @@ def _make_case(item: Item, anchor: str, name: str, seed: int) -> AttackCase | No
 
 
 def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
-    """Read the rows that `infolm attack` wrote.
+    """Read cases from the output of `infolm attack`.
 
     Args:
         path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
 
     Returns:
-        Each row, with its location in the file, and its case.
+        Each row (its location in the file and its values) with its case.
 
     Raises:
-        TypeError, ValueError: the file cannot be read or has no row, or a row is not a case.
+        TypeError, ValueError: the file cannot be read or has no rows, or a row is not a case.
     """
     cases = [(row, _parse_case(*row)) for row in read_rows(path)]
     if not cases:
@@ -204,7 +204,7 @@ def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
 def _parse_text(
     where: str, row: Mapping[str, Any], column: str, optional: bool = False
 ) -> str | None:
-    """Return the text in a column; None if it is optional and missing or blank."""
+    """Return the text in a column, or None if it is optional and is missing or blank."""
     text = row.get(column)
     if optional and (text is None or not str(text).strip()):
         return None

@@ -1,6 +1,6 @@
-"""English grammar for attacks: word forms from a dictionary, and their use in a text.
+"""English grammar for the attacks: word forms from a dictionary, and their roles in a text.
 
-Ambiguous words yield False or None, so that attacks skip them.
+Functions return False or None for ambiguous words, so that attacks skip them.
 """
 
 from __future__ import annotations
@@ -11,18 +11,8 @@ from functools import lru_cache
 
 import lemminflect
 
-from infolm_metric.robustness.words import (
-    BE,
-    DETERMINERS,
-    DO,
-    FUNCTION_WORDS,
-    HAVE,
-    MODALS,
-    PREPOSITIONS,
-    SUBJECTS,
-    WORDS,
-    Text,
-)
+from infolm_metric.robustness import words
+from infolm_metric.robustness.words import FUNCTION_WORDS, WORDS, Text
 
 SHORTEST = 3  # minimum letters of a content word
 TAGS = {
@@ -37,7 +27,7 @@ SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
 
 @lru_cache(maxsize=1 << 16)
 def lemmas_by_pos(word: str) -> Mapping[str, str]:
-    """Return the possible parts of speech of a word, each with its lemma.
+    """Return a word's possible parts of speech, each with its lemma.
 
     >>> lemmas_by_pos("ran"), lemmas_by_pos("of")
     ({'VERB': 'run'}, {})
@@ -47,7 +37,7 @@ def lemmas_by_pos(word: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=1 << 16)
 def find_forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
-    """Return the forms of a lemma by tag.
+    """Return a lemma's inflected forms by tag.
 
     >>> find_forms("city", "NOUN")["NNS"]
     ('cities',)
@@ -59,7 +49,7 @@ def find_forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
 
 
 def inflect(lemma: str, part: str, tag: str) -> str | None:
-    """Return the usual form of a lemma for a tag, or None if the dictionary has none.
+    """Return a lemma's most common form for a tag, or None if the dictionary has none.
 
     >>> inflect("measure", "VERB", "VBD"), inflect("wooden", "ADJ", "JJS")
     ('measured', None)
@@ -79,18 +69,23 @@ def find_tag(word: str, part: str) -> str | None:
 
 
 def is_content(word: str, part: str) -> bool:
-    """Return True if a lower-case word can only be this part of speech.
+    """Return True for a lower-case content word that can only be this part of speech.
 
     >>> is_content("city", "NOUN"), is_content("rock", "NOUN"), is_content("was", "VERB")
     (True, False, False)
     """
-    if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
-        return False  # the dictionary lists "which" as a noun
-    return list(lemmas_by_pos(word)) == [part]
+    return _can_be_content(word) and list(lemmas_by_pos(word)) == [part]
+
+
+def _can_be_content(word: str) -> bool:
+    # Function words are excluded, because the dictionary lists "which" as a noun, for example.
+    return (
+        len(word) >= SHORTEST and word.isalpha() and word.islower() and word not in FUNCTION_WORDS
+    )
 
 
 def choose_article(word: str) -> str:
-    """Return the indefinite article before a word.
+    """Return the indefinite article for a word.
 
     >>> [choose_article(word) for word in ("umbrella", "university", "hour", "lamp", "one")]
     ['an', 'a', 'an', 'a', 'a']
@@ -111,7 +106,7 @@ def is_noun(text: Text, index: int) -> bool:
     ['band', 'songs']
     """
     word = text.tokens[index]
-    if len(word) < SHORTEST or not (word.isalpha() and word.islower()) or word in FUNCTION_WORDS:
+    if not _can_be_content(word):
         return False
     if find_tag(word, "NOUN") == "NNS":
         return is_content(word, "NOUN") and _ends_phrase(text, index)
@@ -123,7 +118,7 @@ def is_noun(text: Text, index: int) -> bool:
 
 
 def _ends_phrase(text: Text, index: int) -> bool:
-    """Return False if the phrase continues, as for "genre" in "genre rock"."""
+    """Return False if the noun phrase continues, as after "genre" in "genre rock"."""
     after = text.lower(index + 1)
     if after in FUNCTION_WORDS or not after.isalnum():
         return after not in ("that", "to", "'", "’", "-")
@@ -131,11 +126,11 @@ def _ends_phrase(text: Text, index: int) -> bool:
 
 
 def find_determiner(text: Text, index: int) -> int | None:
-    """Return the index of "the", "her" or "Ann's" before a noun and its modifiers."""
+    """Return the index of the determiner ("the", "her", "Ann's") of a noun with modifiers."""
     while index > 0:
         index -= 1
         word = text.lower(index)
-        if word in DETERMINERS or word.endswith(("'s", "’s")):
+        if word in words.DETERMINERS or word.endswith(("'s", "’s")):
             return index
         adjective = find_tag(word, "ADJ") is not None
         modifier = adjective or find_tag(word, "NOUN") == "NN" or word.isdigit()
@@ -161,13 +156,13 @@ def skip_adverbs(text: Text, index: int, step: int) -> str:
 
 
 def object_follows(text: Text, index: int) -> bool:
-    """Return True if the next token is a word such as "the", a name or a number."""
+    """Return True if the next token is a determiner, a capitalized word or a number."""
     after = text.lower(index + 1)
-    return text.is_capitalised(index + 1) or after in DETERMINERS or after[:1].isdigit()
+    return text.is_capitalised(index + 1) or after in words.DETERMINERS or after[:1].isdigit()
 
 
 def is_participle(word: str) -> bool:
-    """Return True for an unambiguous past participle, unlike "run" in "has run time"."""
+    """Return True for an unambiguous past participle, unlike "run" (also a noun)."""
     lemmas = lemmas_by_pos(word)
     verb = lemmas.get("VERB", word)
     return verb != word and "NOUN" not in lemmas and word in find_forms(verb, "VERB").get("VBN", ())
@@ -181,16 +176,16 @@ def is_base(word: str) -> bool:
 
 
 def takes_not(text: Text, index: int) -> bool:
-    """Return True if "not" can follow: "have" needs a participle, "can" a base form.
+    """Return True if "not" can follow: after "have" before a participle, "can" before a base form.
 
     >>> text = Text.parse("It has run time; it has grown for years; a can of it will run.")
     >>> [index for index in text.words if takes_not(text, index)]
     [6, 15]
     """
     word, verb = text.tokens[index], skip_adverbs(text, index, 1)
-    if word in HAVE:
+    if word in words.HAVE:
         return is_participle(verb)
-    return word in BE or (word in DO | MODALS and is_base(verb))
+    return word in words.BE or (word in words.DO | words.MODALS and is_base(verb))
 
 
 def is_third_person(text: Text, index: int) -> bool:
@@ -222,12 +217,12 @@ def is_past_tense(text: Text, index: int) -> bool:
 
 
 def _has_subject(text: Text, index: int) -> bool:
-    """Return True if a verb follows "she" or "which", or a name and precedes an object or place."""
+    """Return True after "she" or "which", and between a name and an object or place."""
     before, after = text.lower(index - 1), text.lower(index + 1)
-    if before in SUBJECTS:
+    if before in words.SUBJECTS:
         return True
     object_or_place = object_follows(text, index) or (
-        after in PREPOSITIONS - {"of"} and find_tag(text.tokens[index], "VERB") == "VBZ"
+        after in words.PREPOSITIONS - {"of"} and find_tag(text.tokens[index], "VERB") == "VBZ"
     )
     return text.is_capitalised(index - 1) and before not in FUNCTION_WORDS and object_or_place
 
@@ -260,9 +255,10 @@ CURRENCY = ("$", "€", "£", "¥")
 
 
 def find_numbers(text: str) -> list[re.Match[str]]:
-    """Return the numbers of a text, except in dates and in words such as "A380".
+    """Return the numbers in a text, except in dates and in words such as "A380".
 
-    Four digits from 1000 to 2099 count as a year, unless they have a unit or a currency.
+    A number from 1000 to 2099 without separators is treated as a year, unless it has a unit or a
+    currency.
 
     >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2000 km, with 3 of 20 on board."
     >>> [number[0] for number in find_numbers(text)]
@@ -285,7 +281,7 @@ READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,11})(?:\.(\d+))?")
 
 
 def spell_number(number: int) -> str:
-    """Spell out a whole number that is at least 0 and less than 10^12.
+    """Spell out a whole number from 0 to 10^12 - 1.
 
     >>> spell_number(21), spell_number(1005), spell_number(2_000_340)
     ('twenty-one', 'one thousand and five', 'two million three hundred and forty')
@@ -303,7 +299,7 @@ def spell_number(number: int) -> str:
 
 
 def spell_numbers(text: str) -> str | None:
-    """Spell out the numbers of a text, except in dates; return None if there are none.
+    """Spell out the numbers in a text, except in dates; return None if there are none.
 
     >>> spell_numbers("12 runways, 3.25 km and 40% of it, since 1999.")
     'Twelve runways, three point two five km and forty percent of it, since 1999.'
@@ -313,11 +309,11 @@ def spell_numbers(text: str) -> str | None:
         parts, head = READABLE.fullmatch(number[0]), text[: number.start()]
         if parts is None or head.rstrip().endswith(CURRENCY):
             continue
-        words = spell_number(int(parts[1].replace(",", "")))
+        spelled = spell_number(int(parts[1].replace(",", "")))
         if parts[2]:
-            words += " point " + " ".join(ONES[int(digit)] for digit in parts[2])
+            spelled += " point " + " ".join(ONES[int(digit)] for digit in parts[2])
         tail = spelling[number.end() :]
         if tail.startswith("%"):
-            words, tail = f"{words} percent", tail[1:]
-        spelling = head + (words if head.strip() else words.capitalize()) + tail
+            spelled, tail = f"{spelled} percent", tail[1:]
+        spelling = head + (spelled if head.strip() else spelled.capitalize()) + tail
     return None if spelling == text else spelling

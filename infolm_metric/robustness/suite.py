@@ -1,6 +1,6 @@
-"""Robustness suite: which attacks do metrics detect?
+"""Robustness suite: how often metrics detect attacks.
 
-`evaluate_robustness` scores the texts of attack cases against their anchors, and reports how often
+`evaluate_robustness` scores the texts of each attack case against its anchor, and reports how often
 a metric prefers the paraphrase to the attacked anchor.
 """
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
 SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")
-"""Texts of a case that have external scores, in order."""
-RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # float32 rounding: closer scores are ties
+"""Texts of a case for which external scores are read, in this order."""
+RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # closer scores are ties, due to rounding
 GROUPS = ("all", *KINDS)
 
 
 class CaseScores(NamedTuple):
-    """Scores of a case against its anchor, higher is better; NaN if a text does not exist.
+    """Scores of a case's texts against the anchor, higher is better; NaN for missing texts.
 
-    `anchor` is the score of the anchor itself, used if the paraphrase cannot be attacked.
+    `anchor` is the score of the anchor itself, which is needed if the paraphrase was not attacked.
     """
 
     paraphrase: float
@@ -41,12 +41,12 @@ class CaseScores(NamedTuple):
 
 @dataclass(frozen=True)
 class ExternalScores:
-    """Scores of another metric against the anchor of each case.
+    """Scores of another metric for each case, computed against the case's anchor.
 
     Attributes:
         name: the name of the metric.
-        scores: per case, the scores of the paraphrase, of the adversary and of the paraphrase's
-            adversary; NaN if the text does not exist.
+        scores: scores of each case's paraphrase, adversary and paraphrase_adversary, [cases, 3],
+            with NaN for missing texts.
         higher_is_better: False if lower scores are better.
     """
 
@@ -57,19 +57,21 @@ class ExternalScores:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """Results of a metric on one attack; fractions are from 0 to 1, or None without cases.
+    """A metric's results for one attack; fractions are from 0 to 1, or None without cases.
 
     Attributes:
         attack: the name of the attack.
         kind: "adequacy" or "fluency".
-        cases: the number of cases in which a text and the same text after the attack have scores.
-        n: the number of cases in which the paraphrase and the attacked anchor have scores.
-        accuracy: the fraction of the `n` cases in which the paraphrase scores better.
+        cases: the number of cases from which the sensitivity is computed.
+        n: the number of cases with a paraphrase, from which the accuracy is computed.
+        accuracy: the fraction of cases in which the paraphrase scores better than the attacked
+            anchor; a tie is a miss.
         low: the lower end of the 95% Wilson interval of the accuracy.
-        high: the upper end.
-        ties: the fraction of the `n` cases with equal scores, which count as misses.
-        sensitivity: the fraction of the `cases` in which the text scores better than the same text
-            after the attack. The text is the paraphrase if it could be attacked, else the anchor.
+        high: the upper end of the interval.
+        ties: the fraction of cases in which the paraphrase and the attacked anchor have the same
+            score.
+        sensitivity: the fraction of cases in which a text scores better than the same text after
+            the attack. The text is the paraphrase if it could be attacked, otherwise the anchor.
     """
 
     attack: str
@@ -90,10 +92,10 @@ class AttackResult:
 
 @dataclass(frozen=True)
 class MetricResult:
-    """Results of a metric on every attack.
+    """A metric's results for all attacks.
 
     Attributes:
-        signature: the signature of the metric's scores; None for external scores.
+        signature: the signature of the scores; None for external scores.
         attacks: attack -> result, for attacks with cases, in the order of `ATTACKS`.
     """
 
@@ -107,7 +109,7 @@ class MetricResult:
             statistic: "accuracy", "sensitivity" or "ties".
 
         Returns:
-            The means over "all" attacks, over "adequacy" and over "fluency"; None without cases.
+            The means for "all", "adequacy" and "fluency" attacks; None without cases.
         """
         means: dict[str, float | None] = {}
         for group in GROUPS:
@@ -132,13 +134,13 @@ def wilson_interval(hits: int, n: int) -> tuple[float, float]:
 
     Args:
         hits: the number of successes, from 0 to `n`.
-        n: the number of cases, >= 1.
+        n: the number of trials, >= 1.
 
     Returns:
         The lower and the upper end, from 0 to 1.
 
     Raises:
-        ValueError: there are no cases, or more hits than cases.
+        ValueError: `n` is 0, or smaller than `hits`.
 
     >>> low, high = wilson_interval(8, 10)
     >>> round(low, 4), round(high, 4)
@@ -149,7 +151,7 @@ def wilson_interval(hits: int, n: int) -> tuple[float, float]:
 
 
 def summarise(cases: Sequence[AttackCase], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
-    """Return the results by attack, in the order of `ATTACKS`, for attacks that have cases."""
+    """Return attack -> result, for attacks with cases, in the order of `ATTACKS`."""
     scores_by_attack: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
     for case, case_scores in zip(cases, scores, strict=True):
         scores_by_attack[case.attack].append(case_scores)
@@ -180,7 +182,7 @@ def _summarise(name: str, scores: Sequence[CaseScores]) -> AttackResult:
 
 
 def _compare(pairs: Iterable[tuple[float, float]]) -> list[int]:
-    """Return 1 if the first score is better, 0 for a tie, -1 if it is worse; NaN is skipped."""
+    """Return 1 if the first score is better, 0 for a tie, -1 if it is worse; skip NaN."""
     return [
         0
         if math.isclose(x, y, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
@@ -195,24 +197,23 @@ def evaluate_robustness(
     scorers: Mapping[str, Scorer],
     columns: Sequence[ExternalScores] = (),
 ) -> dict[str, MetricResult]:
-    """Evaluate metrics, and external scores, on attack cases.
+    """Evaluate metrics and external scores on attack cases.
 
-    Every metric scores each distinct pair of a text and an anchor once, in one call. Corpus
-    statistics, as for idf="references", are collected from the distinct anchors.
+    Corpus statistics, as for idf="references", are collected from the distinct anchors. The
+    arguments are checked before any text is scored.
 
     Args:
         cases: the attack cases.
         scorers: metrics by name.
-        columns: external scores.
+        columns: scores of other metrics.
 
     Returns:
-        The result of each metric, then of each column, by name. A metric with several scores has an
-        entry per score, named after the metric and the score.
+        The results by name: first the metrics, then the columns. If a metric has several scores,
+        each score has an entry named after the metric and the score.
 
     Raises:
         TypeError, ValueError: there are no cases, two metrics have the same name, a metric uses
-            document frequencies of candidates, or a column lacks finite scores of a case. All
-            checks precede the scoring.
+            document frequencies of candidates, or a column has infinite scores or a wrong length.
         OSError: a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
@@ -238,8 +239,8 @@ def evaluate_robustness(
     for scorer in scorers.values():
         if "candidates" in scorer.settings.idf_sides:
             raise ValueError(
-                "idf='separate' would compute the weights of candidates on attacked texts; use "
-                "'references', False or a table"
+                "idf='separate' would compute the token weights of candidates from attacked texts; "
+                "use 'references', False or a table"
             )
     results: dict[str, MetricResult] = {}
     for name, scorer in scorers.items():
@@ -251,11 +252,12 @@ def evaluate_robustness(
 
 
 def _orient(scores: Iterable[float], higher_is_better: bool) -> CaseScores:
+    """Negate scores if lower is better."""
     return CaseScores(*(score if higher_is_better else -score for score in scores))
 
 
 def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[str, MetricResult]:
-    """Return a metric's results, one per score."""
+    """Score all cases with a metric, and return the results of each of its scores."""
     texts = [
         (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor) for case in cases
     ]

@@ -1,4 +1,4 @@
-"""Tokenized texts, and lists of English words, including the words that attacks insert."""
+"""Tokenized texts and lists of English words, including the words that attacks insert."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 
 TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
-"""Word or number, such as "well-known", "3,400.5" and "example.org", or one other character."""
+"""A word or number, such as "well-known", "3,400.5" and "example.org", or another character."""
 WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 
 @dataclass(frozen=True)
 class Text:
-    """Tokens of a text, each a word, a number or a mark, and the blanks before each token.
+    """Text as a sequence of words, numbers and punctuation marks, with the blanks before each.
 
     >>> Text.parse("Ann's well-known cat, in 3rd place.").tokens
     ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'place', '.')
@@ -27,7 +27,7 @@ class Text:
 
     @classmethod
     def parse(cls, text: str) -> Text:
-        """Split a text into tokens; the blanks at its end come last."""
+        """Split a text into tokens; the last of the blanks are at the end of the text."""
         matches = list(TOKEN.finditer(text))
         starts = [*(match.start() for match in matches), len(text)]
         ends = [0, *(match.end() for match in matches)]
@@ -35,7 +35,7 @@ class Text:
         return cls(tuple(match[0] for match in matches), tuple(blanks))
 
     def replace(self, edits: Mapping[int, str]) -> str:
-        """Return the text with some tokens replaced, or removed together with their blanks.
+        """Return the text with some tokens replaced; a token replaced by "" loses its blanks.
 
         >>> Text.parse("A cat did n't run.").replace({1: "dog", 3: ""})
         'A dog did run.'
@@ -45,22 +45,22 @@ class Text:
         return "".join(blank + token for blank, token in pairs if token) + self.blanks[-1]
 
     def lower(self, index: int) -> str:
-        """Return the token in lower case; an empty string beyond the ends of the text."""
+        """Return the token in lower case, or an empty string if the index is out of range."""
         return self.tokens[index].lower() if 0 <= index < len(self.tokens) else ""
 
     def is_capitalised(self, index: int) -> bool:
-        """Return True for a token that begins with a capital."""
+        """Return True for a token that begins with a capital letter."""
         return 0 <= index < len(self.tokens) and self.tokens[index][0].isupper()
 
     @cached_property
     def words(self) -> list[int]:
-        """Indices of words outside quoted titles."""
+        """Indices of words that are not in a quoted title."""
         words = (index for index, token in enumerate(self.tokens) if WORD.fullmatch(token))
         return [index for index in words if index not in self.quoted]
 
     @cached_property
     def quoted(self) -> frozenset[int]:
-        """Indices between double quotes."""
+        """Indices of tokens between double quotes."""
         indices, quoted = set(), False
         for index, token in enumerate(self.tokens):
             quoted = not quoted if token == '"' else (quoted or token == "“") and token != "”"
@@ -69,7 +69,7 @@ class Text:
         return frozenset(indices)
 
     def sentence(self, index: int) -> tuple[list[str], list[str]]:
-        """Return the sentence before and after a token, with its first word in lower case.
+        """Return the parts of the sentence before and after a token; its first word is lowercased.
 
         >>> Text.parse("He saw St. Ives. Is it in Hull?").sentence(7)
         (['is'], ['in', 'Hull', '?'])
@@ -86,14 +86,14 @@ class Text:
         return not any(word[0].isalnum() for word in self.sentence(index)[0])
 
     def _ends_sentence(self, index: int) -> bool:
-        """Return False for the full stop of "St." and of "A.C."."""
+        """Return True for "!", "?" and a full stop, unless it belongs to "St." or "A.C."."""
         preceding_word = self.tokens[index - 1] if index else ""
         short = len(preceding_word) <= 3 and preceding_word[:1].isupper() or "." in preceding_word
         return self.tokens[index] in "!?" or (self.tokens[index] == "." and not short)
 
 
 def match_case(word: str, model: str) -> str:
-    """Return the word in the case of another word.
+    """Return the word with the capitalization of another word.
 
     >>> match_case("lamp", "Table"), match_case("lamp", "TABLE"), match_case("lamp", "table")
     ('Lamp', 'LAMP', 'lamp')
@@ -106,7 +106,7 @@ def match_case(word: str, model: str) -> str:
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
 WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in LISTS.items()}
-"""Lists of words by name; words.toml documents their use."""
+"""Lists of words by name; words.toml describes their use."""
 DETERMINERS, PREPOSITIONS = frozenset(WORDS["determiners"]), frozenset(WORDS["prepositions"])
 SUBJECTS, MODALS = frozenset(WORDS["subjects"]), frozenset(WORDS["modals"])
 BE, HAVE, DO = {"is", "are", "was", "were"}, {"has", "have", "had"}, {"do", "does", "did"}

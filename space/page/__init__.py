@@ -1,1 +1,1 @@
-"""Modules of the demo: tabs, explanations of each metric, settings, appearance and limits."""
+"""Modules of the demo: tabs, explanations for each metric, settings, appearance and limits."""

@@ -1,4 +1,4 @@
-"""Appearance of the demo: theme, texts and HTML cards, in which user input is escaped."""
+"""Appearance of the demo: theme, texts and HTML cards, which escape user input."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ THEME = gr.themes.Soft(
     background_fill_primary="*neutral_50",  # the theme's default, which `set` discards
 )
 CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
-LEVELS = ("none", "little", "some", "much", "most")
-COLOURS = ("#e2e8f0", "#c7d2fe", "#a5b4fc", "#818cf8", "#6366f1")
-WEIGHT_COLOURS = dict(zip(LEVELS, COLOURS, strict=True))
+WEIGHT_COLOURS = {"none": "#e2e8f0", "little": "#c7d2fe", "some": "#a5b4fc"}
+WEIGHT_COLOURS |= {"much": "#818cf8", "most": "#6366f1"}
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
 INTRODUCTION = TEXTS["compare"]["introduction"]
-if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, which shows the files of the Space
+if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, where visitors can read the Space's code
     INTRODUCTION += f" · [Code](https://huggingface.co/spaces/{SPACE}/tree/main)"
 
 LOWER = "lower is closer, 0 for identical texts"
@@ -47,14 +46,14 @@ STYLE = Path(__file__).with_name("style.css")
 
 @dataclass(frozen=True, kw_only=True)
 class ExplanationView:
-    """Explanation of a score by any metric."""
+    """Explanation of a score."""
 
-    details: dict[str, Any]  # "why" in the API
-    updates: list[Any]  # one per component that `make` returns
+    details: dict[str, Any]  # "why" in the API's answer
+    updates: list[Any]  # an update for each component that `make` returns
 
 
 def number(value: float) -> str:
-    """Format a score with four decimals, or four significant digits if very small or large.
+    """Format a score with four decimals, or with four significant digits if very small or large.
 
     >>> number(0.40684), number(0.00012345), number(1234567.0), number(0.0)
     ('0.4068', '0.0001234', '1.235e+06', '0.0000')
@@ -63,7 +62,7 @@ def number(value: float) -> str:
 
 
 def count(amount: int, noun: str) -> str:
-    """Format a number with its noun.
+    """Format a number with a noun in the singular or plural.
 
     >>> count(1, "pair"), count(1234, "pair")
     ('1 pair', '1,234 pairs')
@@ -83,7 +82,7 @@ def shorten(message: str) -> str:
 
 
 def unrelated_words(baseline: Any) -> str:
-    """Describe the scores of unrelated texts."""
+    """Return a sentence about the scores of unrelated texts."""
     low, high = baseline.deciles[0], baseline.deciles[-1]
     return (
         f"Unrelated texts score {baseline.mean:.2g} on average, 80% of them between {low:.2g} and "
@@ -92,7 +91,7 @@ def unrelated_words(baseline: Any) -> str:
 
 
 def notes(warnings: Mapping[str, int]) -> list[str]:
-    """Return the warnings about the scored texts, one sentence each.
+    """Return one sentence per warning about the scored texts.
 
     >>> notes({"few_documents": 1, "empty": 2})
     ['2 texts without any tokens.', 'With a single reference, all words have the same weight.']
@@ -109,7 +108,7 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
 
 
 def score_card(answer: Any, note: str = "") -> str:
-    """Return an HTML card with the verdict, the score on its scale and notes."""
+    """Return an HTML card with the verdict, the score on a scale, and notes."""
     baseline, readable = answer.baseline, answer.readable
     words = TEXTS["notes"]
     lines = [words["higher" if answer.higher_is_better else "lower"]] if readable else []
@@ -132,12 +131,12 @@ def score_card(answer: Any, note: str = "") -> str:
 
 
 def _gauge(answer: Any) -> str:
-    """Return an HTML bar of the score on a scale that shows the range of unrelated texts."""
+    """Return an HTML bar that shows the score on a scale with the range of unrelated texts."""
     baseline, (origin, end) = answer.baseline, answer.bounds
     low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
     first = f"{origin:.4g}: {'minimum' if answer.higher_is_better else 'identical'}"
     last = f"{end:.4g}: maximum"
-    # The upper bound of BaryScore, 4, is too far from typical scores to be shown.
+    # BaryScore's upper bound, 4, is too far from typical scores to be shown.
     if math.isinf(end) or answer.metric == "baryscore":
         end, last = 1.25 * max(answer.score, high, 1e-9), "less similar"
     values = (low, high, answer.score)

@@ -1,4 +1,4 @@
-"""Explanation of a BaryScore: the transport cost of each word."""
+"""Explanation of a BaryScore by the transport cost of each word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLOTTED_MOVES, LISTED_MOVES = 8, 20
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score; the secondary ones are under “Details”."""
+    """Create the components that explain a score; less important ones are under “Details”."""
     words = TEXTS["baryscore"]
     gr.Markdown(words["costs"])
     with gr.Row():
@@ -39,14 +39,14 @@ def make() -> list[Any]:
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
-    """Explain the score of a candidate against one reference."""
+    """Explain the score of a candidate against a single reference."""
     explanation = scorer.explain(candidate, reference, **settings)
     score, costs = explanation.score, explanation.plan * explanation.distances
     sources, targets = explanation.candidate.tokens, explanation.reference.tokens
     moves = [
         (sources[m.candidate], targets[m.reference], m) for m in explanation.moves() if m.share > 0
     ]
-    shares: Counter[str] = Counter()  # a word can occur twice
+    shares: Counter[str] = Counter()  # adds up the moves of repeated words
     for start, end, move in moves:
         shares[f"{start} → {end}"] += move.share / score
     return ExplanationView(
@@ -69,7 +69,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 
 
 def _colour(tokens: list[str], costs: list[float]) -> list[tuple[str, str]]:
-    """Return each token of a text with the level of its cost relative to the highest cost."""
+    """Return each token of a text with a level that shows its cost relative to the maximum."""
     levels, highest = list(WEIGHT_COLOURS), max(costs) or 1.0
     ranks = (round((len(levels) - 1) * cost / highest) for cost in costs)
     return [(token, levels[rank]) for token, rank in zip(tokens, ranks, strict=True)]

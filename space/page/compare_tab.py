@@ -1,4 +1,4 @@
-"""Tab that compares two texts: inputs, score and explanation."""
+"""Tab "Compare": inputs, score and explanation for two texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLES = tomllib.loads(Path(__file__).with_name("examples.toml").read_text())[
 NOTES: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
 WAITING = notice("Press “Compare” to score the candidate.")
 HIDDEN: dict[str, Any] = {"elem_classes": ["blank"]}
-"""Update that hides the explanation but keeps its space, so that the page does not move."""
+"""Update that hides the explanation but not its space, so that the layout does not change."""
 FLAGS = {"model_name_or_path": "model", "information_measure": "measure"}
 CODE = """\
 from infolm_metric import {scorer}
@@ -35,7 +35,7 @@ print(result["{metric}"])
 
 
 def build(metric: str) -> None:
-    """Build the tab; it opens with the first example, scored by the metric."""
+    """Build the tab, which initially shows the first example scored with the metric."""
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(pair["name"], size="sm", min_width=140) for pair in EXAMPLES]
     with gr.Row(equal_height=False):
@@ -89,7 +89,7 @@ def build(metric: str) -> None:
     )
     for button, example in zip(buttons, EXAMPLES, strict=True):
         texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
-        # The browser fills in the texts without a request, then presses “Compare”.
+        # The browser fills in the texts without a request, and then presses “Compare”.
         button.click(None, None, boxes, js=f"() => {texts!r}", **QUIET).then(
             None, js=events.PRESS, **QUIET
         )
@@ -100,7 +100,7 @@ def build(metric: str) -> None:
 
 
 def _open_with(component: Component, update: Any) -> None:
-    """Set the initial state of a component; a load event could precede the end of the build."""
+    """Set a component's initial state; a load event could run before the build is complete."""
     changes = update if isinstance(update, dict) and "__type__" in update else {"value": update}
     for name, value in changes.items():
         value = component.postprocess(value) if name == "value" else value
@@ -108,9 +108,9 @@ def _open_with(component: Component, update: Any) -> None:
 
 
 def reproduce(answer: Answer) -> list[str]:
-    """Return Python code and a command that print the score, and its signature.
+    """Return Python code and a command that print the score, and the signature.
 
-    Settings at their defaults are omitted.
+    Settings with default values are omitted.
     """
     defaults = SCORERS[answer.metric]().settings
     settings = {k: v for k, v in answer.settings.items() if v != getattr(defaults, k)}
@@ -129,7 +129,7 @@ def reproduce(answer: Answer) -> list[str]:
 
 
 def _make_boxes() -> list[gr.Textbox]:
-    """Create the text boxes of the candidate and its references."""
+    """Create the text boxes for the candidate and its references."""
     options: dict[str, Any] = {"lines": 1, "max_lines": 8}
     pair, words = EXAMPLES[0], limits.COMPARED_WORDS
     candidate, reference = "Candidate: the text to score", "Reference: the expected text"

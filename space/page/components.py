@@ -1,7 +1,7 @@
-"""Plots, tables and other components shared by the metrics.
+"""Plots, tables and other components that several metrics share.
 
-User input is never rendered as markup: plots draw labels as text, and table columns have the type
-"str" or "number".
+User input is never rendered as markup: plots draw labels as text, and the columns of tables have
+the type "str" or "number".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .appearance import CANDIDATE, REFERENCE, TEXTS
 
 
 def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.BarPlot:
-    """Create a bar plot of tokens in one colour, or in the colours of candidate and reference."""
+    """Create a bar plot of tokens, in one colour or in the candidate's and reference's colours."""
     colours = {"": colour} if colour else {"candidate": CANDIDATE, "reference": REFERENCE}
     return gr.BarPlot(
         x="token",
@@ -39,7 +39,7 @@ def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.B
 
 
 def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
-    """Return the data of a bar plot in one colour; values are fractions, shown in percent."""
+    """Convert words and fractions to the data of a bar plot in one colour, in percent."""
     rows = [(word or "(unused)", 100 * value, "") for word, value in words]
     return pd.DataFrame(rows, columns=["token", "percent", "side"])
 
@@ -47,7 +47,7 @@ def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
 def table(
     label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **options: Any
 ) -> gr.Dataframe:
-    """Create a read-only table, by default of strings; widths are in percent to fit a phone."""
+    """Create a read-only table; column widths are in percent, so that it fits on a phone."""
     return gr.Dataframe(
         headers=headers,
         datatype=datatype,
@@ -65,7 +65,7 @@ def table(
 
 
 def make_reproduction() -> list[Any]:
-    """Create the components for the code that reproduces a score, and its signature."""
+    """Create the components that show the signature, and code that reproduces the score."""
     options: Any = {"show_line_numbers": False, "wrap_lines": True, "buttons": ["copy"], "lines": 1}
     with gr.Accordion("Reproduce the score", open=False):
         python = gr.Code(label="Python", language="python", elem_classes="code", **options)

@@ -1,7 +1,7 @@
-"""Protection of both tabs against stale answers.
+"""Events that prevent stale answers in both tabs.
 
-Editing an input clears the answer. The server returns a snapshot of the inputs with the answer, and
-the browser discards the answer if the inputs have changed in the meantime.
+Editing an input clears the answer. The server returns each answer with a snapshot of its inputs,
+and the browser discards the answer if the inputs have changed in the meantime.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ def answer(
     """Connect a function to the events that trigger it and the edits that clear its answer.
 
     Args:
-        function: takes the values of `inputs`, yields updates by component; the last is the answer.
+        function: takes the values of `inputs`, and yields updates by component; the last ones are
+            the answer.
         triggers: events that request an answer.
         edits: events that invalidate the answer.
         inputs: input components.
-        outputs: the card, the column that is hidden without an answer, and its components.
-        notice: HTML of the card without an answer.
-        hidden: update of the column without an answer.
+        outputs: the card, the column that is hidden if there is no answer, and its components.
+        notice: HTML that the card shows if there is no answer.
+        hidden: update that hides the column.
         **options: options of the event.
     """
     blank = json.dumps([notice, gr.update(**hidden)])

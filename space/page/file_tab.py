@@ -1,4 +1,4 @@
-"""Tab that scores a file: upload, columns, progress, results and download."""
+"""Tab "Score a file": upload, columns, progress, results and download."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
 CANDIDATES = ["prediction", "candidate", "predictions", "candidates", "hypothesis", "output"]
 REFERENCES = ["references", "reference", "target", "targets", "label"]
 SHOWN_CHARACTERS = 300  # per text in the table; the download contains full texts
-BARS = 10  # approximate number of histogram bars
+BARS = 10  # approximate number of bars in the histogram
 
 
 def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
-    """Return all columns, and the candidate and reference columns if their names are known."""
+    """Return all columns, then the candidate and reference columns if their names are known."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
         raise ValueError(f"the file name must end in {', '.join(FILE_TYPES)}; rename the file")
     _, row = next(read_rows(path), ("", {}))
@@ -44,7 +44,7 @@ def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
 
 
 def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> Pairs:
-    """Read and check the pairs of a file; columns that are not named are detected."""
+    """Read and check the pairs in a file; columns that are not passed are detected by name."""
     columns, default_candidate, default_references = find_columns(path)
     candidate, references = candidate or default_candidate, references or default_references
     if not candidate or not references:
@@ -69,7 +69,7 @@ def iter_scores(
     references: Sequence[str] | None,
     settings: Mapping[str, Any] | None,
 ) -> Iterator[tuple[float, dict[str, Any]]]:
-    """Yield the fraction of the pairs that are scored, and finally 1 with the result."""
+    """Yield the fraction of pairs scored so far, and finally 1 with the result."""
     settings = check_settings(metric, settings)
     if path is None:
         raise ValueError("no file selected; upload a CSV, TSV or JSON Lines file")
@@ -180,7 +180,7 @@ def build(metric: str) -> None:
 
 
 def _make_upload() -> tuple[Any, ...]:
-    """Create the upload with a sample file, and the column menus."""
+    """Create the upload, a button with a sample file, and the column menus."""
     file = gr.File(label="CSV, TSV or JSON Lines", file_types=FILE_TYPES, elem_id="upload")
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
     gr.set_static_paths([SAMPLE])
@@ -192,7 +192,7 @@ def _make_upload() -> tuple[Any, ...]:
 
 
 def _make_answer() -> list[Any]:
-    """Create the components that show the scores of a file."""
+    """Create the components that show a file's scores."""
     columns, kinds = ["row", "score", "candidate", "references"], ["number"] * 2 + ["str"] * 2
     title, widths = "Worst pairs first; click a heading to sort", ["14%", "20%", "33%", "33%"]
     options: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
@@ -212,11 +212,11 @@ def _progress(words: str, fraction: float = 0.0) -> str:
 
 
 def _show(result: Mapping[str, Any]) -> list[Any]:
-    """Return the updates of the components that `_make_answer` creates."""
+    """Return updates for the components that `_make_answer` creates."""
     scores, higher, frame = result["scores"], result["higher_is_better"], result["frame"]
     step = round_step(min(scores), max(scores))
     bars = Counter(math.floor(score / step) for score in scores)
-    heights = [0, max(5, *bars.values())]  # 5 or more gives whole tick marks
+    heights = [0, max(5, *bars.values())]  # with at least 5, tick marks are whole numbers
     worst_first = frame.sort_values("score", ascending=higher).reset_index()
     return [
         _summary(result),
@@ -230,7 +230,7 @@ def _show(result: Mapping[str, Any]) -> list[Any]:
 
 
 def round_step(low: float, high: float) -> float:
-    """Return the bin width of a histogram with about BARS bars: 1, 2 or 5 times a power of ten.
+    """Return a bin width for about BARS histogram bars: 1, 2 or 5 times a power of ten.
 
     >>> round_step(0.0, 0.7), round_step(3.0, 120.0), round_step(0.5, 0.5)
     (0.1, 20.0, 0.05)

@@ -1,4 +1,4 @@
-"""Explanation of an InfoLM score: the predictions for each text and their differences."""
+"""Explanation of an InfoLM score by the predictions for each text and their differences."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from infolm_metric.core.idf import tokenizer_fingerprint
 from .appearance import CANDIDATE, NEUTRAL, REFERENCE, TEXTS, ExplanationView, number
 from .components import bar_plot, bars, table
 
-WORDS = 8  # shown per distribution
-DRIVERS = 12  # vocabulary entries with the largest contributions
-GUESSES = 4  # predictions shown per masked token
+WORDS = 8  # predicted words shown per text
+DRIVERS = 12  # contributions shown, the largest ones
+GUESSES = 4  # predicted words shown per masked token
 Words = list[tuple[str, float]]
 EIGHTHS = [step / 8 for step in range(-4, 17)]  # -0.5 to 2
 SWEEP_GRIDS = {
@@ -31,7 +31,7 @@ SWEEP_GRIDS = {
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score; the secondary ones are under “Details”."""
+    """Create the components that explain a score; less important ones are under “Details”."""
     words = TEXTS["infolm"]
     gr.Markdown(words["predictions"])
     with gr.Row():
@@ -55,7 +55,7 @@ def make() -> list[Any]:
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
-    """Explain the score of a candidate against one reference."""
+    """Explain the score of a candidate against a single reference."""
     metric_settings = scorer.settings.replace(**settings)
     explanation = scorer.explain(candidate, reference, **settings)
     vocabulary, shares = explanation.vocabulary, explanation.shares
@@ -95,26 +95,29 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 def _rarity(scorer: Any) -> torch.Tensor:
     """Return the squared IDF of each vocabulary entry in English, [vocab]; 1 if not available.
 
-    Squared, because a function word can be a hundred times as probable as a content word.
+    It is squared because a function word can be a hundred times as probable as a content word.
     """
     tokenizer = scorer.tokenizer
     english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
     if tokenizer_fingerprint(tokenizer) != english.tokenizer:
         return torch.ones(())
     weights = torch.tensor(english.weights) ** 2
-    weights[tokenizer.all_special_ids] = 0  # not in any corpus, so their IDF would be the highest
+    weights[tokenizer.all_special_ids] = 0  # no corpus contains them, so their IDF is the highest
     return weights
 
 
 def _words(log_p: torch.Tensor, vocabulary: list[str], count: int, rarity: Any = 1.0) -> Words:
-    """Return the top entries by probability times rarity, with probabilities; log_p is [vocab]."""
+    """Return the words with the highest probability times rarity, with their probabilities.
+
+    `log_p` and `rarity` are [vocab].
+    """
     p = log_p.exp()
     indices = (p * rarity).topk(count).indices.tolist()
     return sorted(((vocabulary[i], float(p[i])) for i in indices), key=lambda entry: -entry[1])
 
 
 def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
-    """Return each token with its weight and the predictions at its position."""
+    """Return each token with its weight and the words that are predicted at its position."""
     rows = []
     for token, weight, log_p in zip(text.tokens, text.weights, text.log_predictions, strict=True):
         guesses = (f"{word} {p:.0%}" for word, p in _words(log_p, vocabulary, GUESSES))
@@ -123,7 +126,7 @@ def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
 
 
 def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
-    """Return the score by every measure; parameters that are not valid for it are set to 1/2."""
+    """Return the score with each measure; parameters that are invalid for a measure become 1/2."""
     parameters = {"alphas": settings.alpha, "betas": settings.beta}
     grid = {
         name: [0.5] if value in (None, 0.5) else [value, 0.5] for name, value in parameters.items()
@@ -146,7 +149,7 @@ def _line_plot(name: str) -> gr.LinePlot:
 
 
 def _curve(sweep: Any, name: str, choice: float | None) -> Any:
-    """Return an update that plots the score against a setting; hide the plot without a value."""
+    """Return an update that plots the score against a setting, or hides the plot if it is None."""
     if choice is None:
         return gr.update(visible=False)
     results = sweep(**{f"{name}s": sorted({*SWEEP_GRIDS[name], choice})})

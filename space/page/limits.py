@@ -1,6 +1,7 @@
-"""Limits of the demo, and checks of requests that precede any computation.
+"""Limits of the demo, which are checked before any computation.
 
-A text of n tokens costs n passes over n tokens, so the cost of a file is counted in tokens squared.
+A text of n tokens requires n passes over n tokens, so the cost of a file is measured in squared
+tokens.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ from typing import Any
 REFERENCES = 5  # per candidate
 CHARACTERS = 1_000  # per text
 COMPARED_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
-"""Maximum tokens of a text in "Compare", including special tokens; twice for all references."""
-FILE_TOKENS = 128  # per text of a file
+"""Maximum tokens per text in "Compare", including special tokens. All references together may have
+twice as many."""
+FILE_TOKENS = 128  # per text in a file
 FILE_ROWS = 500
 FILE_BYTES = 1_000_000
-FILE_WORK = FILE_ROWS * 2 * 32**2  # tokens squared
-PART_WORK = 20_000  # tokens squared per progress report: one or two seconds
-BODY_BYTES = 4_000_000  # of any request; an upload adds a small overhead to the file
+FILE_WORK = FILE_ROWS * 2 * 32**2  # squared tokens
+PART_WORK = 20_000  # squared tokens between progress reports, one or two seconds
+BODY_BYTES = 4_000_000  # per request; an upload is slightly larger than its file
 MAX_WAITING = 64  # requests in the queue
 MAX_RUNNING = 4  # concurrent requests
 CACHE_SECONDS = 3600  # until uploads and downloads are deleted
 QUEUE: dict[str, Any] = {"concurrency_limit": MAX_RUNNING, "concurrency_id": "models"}
-"""Options of events that score."""
+"""Options of events that score texts."""
 
 COMPARED_WORDS = "At most {} tokens (about 45 words).".format(COMPARED_TOKENS["bundled"])
 FILE_WORDS = (
@@ -47,7 +49,7 @@ def at_most(template: str, count: int, limit: int, remedy: str = "shorten it") -
 
 
 def check_group(position: str, candidate: str, references: Sequence[str]) -> None:
-    """Raise ValueError for too many references, no references, or a text that is too long."""
+    """Raise ValueError if there are no or too many references, or if a text is too long."""
     if not references:
         raise ValueError(f"{position} needs at least one reference, got none")
     at_most(f"{position} has {{}} references", len(references), REFERENCES, "remove some")
@@ -58,7 +60,7 @@ def check_group(position: str, candidate: str, references: Sequence[str]) -> Non
 def check_compared(counts: Sequence[int], model: str) -> None:
     """Raise ValueError if a candidate or its references have too many tokens for "Compare".
 
-    `counts`: number of tokens of the candidate and of each reference.
+    `counts` contains the candidate's number of tokens, then each reference's.
     """
     limit = COMPARED_TOKENS[model]
     for index, count in enumerate(counts):
@@ -68,15 +70,15 @@ def check_compared(counts: Sequence[int], model: str) -> None:
 
 
 def check_file(counts: Sequence[Sequence[int]]) -> None:
-    """Raise ValueError if a text of a file has too many tokens, or the file costs too much.
+    """Raise ValueError if a text in a file has too many tokens, or if the file costs too much.
 
-    `counts`: number of tokens of each text of each row.
+    `counts` contains the number of tokens of each text, row by row.
     """
     for index, row in enumerate(counts, 1):
         at_most(f"a text in row {index} has {{}} tokens", max(row), FILE_TOKENS)
     work = sum(count**2 for row in counts for count in row) / FILE_WORK
     if work > 1:
         raise ValueError(
-            f"the file needs {max(work, 1.1):.1f} times the computation allowed here; remove about "
-            f"{max(1, round(100 - 100 / work))}% of its rows"
+            f"the file requires {max(work, 1.1):.1f} times the computation that the demo allows; "
+            f"remove about {max(1, round(100 - 100 / work))}% of its rows"
         )

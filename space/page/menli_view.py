@@ -1,4 +1,4 @@
-"""Explanation of a MENLI score: entailment and contradiction in both directions."""
+"""Explanation of a MENLI score by entailment and contradiction in both directions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ CLASSES = {
     "neutral": "undetermined (neutral)",
     "contradiction": "no (contradiction)",
 }
-# Exceeded by 11% (WebNLG) and 1% (WMT15) of the pairs of unrelated sentences, and by 83% and 81% of
-# the pairs that differ in a negation or a number.
+# 11% (WebNLG) and 1% (WMT15) of unrelated sentence pairs exceed this probability, and 83% and 81%
+# of the pairs that differ in a negation or a number.
 CONTRADICTION = 0.8
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score; the secondary ones are under “Details”."""
+    """Create the components that explain a score; less important ones are under “Details”."""
     words = TEXTS["menli"]
     gr.Markdown(words["directions"])
     with gr.Row():
@@ -40,7 +40,7 @@ def make() -> list[Any]:
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
-    """Explain the score of a candidate against one reference."""
+    """Explain the score of a candidate against a single reference."""
     pairs, base = Pairs([candidate], [[reference]]), scorer.settings.replace(**settings)
     rows = {
         name: scorer.probabilities(pairs, base.replace(direction=direction))[0].tolist()
@@ -53,7 +53,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 
 
 def verdict(answer: Any) -> tuple[str, str]:
-    """Return a verdict and a note on it, for answers to questions and for contradictions."""
+    """Return the verdict on an answer or a contradiction, and a note; otherwise, empty strings."""
     if answers.has_thresholds(answer.scorer, answer.signature):
         note = TEXTS["notes"]["answer"].format(**vars(answers))
         return answers.verdict(answer.score).capitalize(), note

@@ -1,4 +1,4 @@
-"""Scoring by any of the three metrics: one pair with an explanation, or many pairs in parts."""
+"""Scoring with any of the three metrics: one pair with an explanation, or many pairs in parts."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .appearance import NO_VERDICT, ExplanationView, shorten
 from .settings import LABELS, SCORERS, check_settings, default
 
 VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
-"""Modules that explain the scores, by metric."""
+"""Modules that explain scores, by metric."""
 LOCK = threading.RLock()
-"""Held while a model is loaded or used, because tokenizers are not thread-safe."""
+"""Lock that is held while a model is loaded or used, because tokenizers are not thread-safe."""
 REUSE_BYTES = 1 << 28  # cache of encoded texts, per scorer
-EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # invalid input; anything else is a bug
+EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # invalid input; other errors are bugs
 
 
 def refusal(error: BaseException) -> gr.Error:
-    """Return the error that the API sends for an invalid request."""
+    """Return the error that the API reports for an invalid request."""
     return gr.Error(shorten(str(error)), print_exception=False)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Score of a candidate against its references; the explanation is computed on first use."""
+    """Score of a candidate against its references, with an explanation computed on first use."""
 
     metric: str
     settings: dict[str, Any]
@@ -49,7 +49,7 @@ class Answer:
     signature: Signature
     bounds: tuple[float, float]
     scorer: Any
-    options: dict[str, Any]  # settings with the weights of all references
+    options: dict[str, Any]  # settings, with token weights estimated from all references
 
     @functools.cached_property
     def closest(self) -> int:
@@ -61,7 +61,7 @@ class Answer:
 
     @functools.cached_property
     def view(self) -> ExplanationView:
-        """Explanation of the score by the closest reference."""
+        """Explanation of the score against the closest reference."""
         with LOCK:
             reference = self.references[self.closest]
             explain = VIEWS[self.metric].explain
@@ -69,13 +69,13 @@ class Answer:
 
     @functools.cached_property
     def special(self) -> tuple[str, str]:
-        """Verdict that replaces the verdict relative to unrelated texts, and a note on it."""
+        """MENLI's verdict, if it replaces the verdict relative to unrelated texts, and a note."""
         with LOCK:
             return menli_view.verdict(self) if self.metric == "menli" else ("", "")
 
     @property
     def name(self) -> str:
-        """Name of the metric, with the measure of InfoLM."""
+        """Name of the metric; for InfoLM, with the measure."""
         title = LABELS[self.metric].partition(":")[0]
         measure = self.settings.get("information_measure", default("infolm", "information_measure"))
         return f"{title} ({measure})" if self.metric == "infolm" else title
@@ -98,7 +98,7 @@ class Answer:
         return f"{words.capitalize()} unrelated texts"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON answer of the API."""
+        """Return the API's answer."""
         names = ("metric", "score", "higher_is_better", "verdict", "warnings", "signature")
         unrelated = self.baseline and vars(self.baseline)
         details = {"explained_reference": self.closest, "unrelated": unrelated}
@@ -107,9 +107,9 @@ class Answer:
 
 @functools.cache
 def load_scorer(metric: str, model: str) -> Any:
-    """Return the scorer shared by all visitors; the caller must hold LOCK."""
+    """Return the scorer that all visitors share; the caller must hold LOCK."""
     scorer = SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
-    scorer.keep_logits = True  # InfoLM explains a score from them
+    scorer.keep_logits = True  # InfoLM's explanations need the logits
     return scorer
 
 
@@ -123,10 +123,10 @@ def token_counts(texts: Sequence[str], model: str) -> list[int]:
 def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
-    """Score a candidate against its references; the explanation is computed when it is used.
+    """Score a candidate against its references.
 
     Raises:
-        TypeError, ValueError: a text or a setting is not valid.
+        TypeError, ValueError: a text or a setting is invalid.
         OSError: the model cannot be loaded.
     """
     settings = check_settings(metric, settings)
@@ -145,7 +145,7 @@ def compare(
         statistics = scorer.count(pairs.texts_by_side, metric_settings)
         result = scorer.score_part(pairs, metric_settings, statistics)
         options = settings
-        if "idf" in vars(scorer.settings):  # explain with the weights of all references
+        if "idf" in vars(scorer.settings):  # the explanation uses a single reference
             options = {**settings, "idf": statistics.idf_tables(metric_settings)[1]}
         return Answer(
             metric=metric,
@@ -169,10 +169,11 @@ def score_in_parts(
 ) -> Iterator[int | dict[str, Any]]:
     """Yield the number of scored pairs after each part, and finally the result.
 
-    Other visitors are served between parts, and a disconnect stops the scoring. Token weights are
-    computed from all pairs, so the scores equal the scores of a single call of `compute`.
+    Between parts, other visitors are served, and scoring stops if the visitor has disconnected.
+    Token weights are estimated from all pairs, so the scores are the same as in a single call.
 
-    `pairs` and `settings` are checked. `counts`: number of tokens of each text of each pair.
+    `pairs` and `settings` have been checked. `counts` contains the number of tokens of each text,
+    pair by pair.
     """
     with LOCK:
         scorer = load_scorer(metric, settings["model_name_or_path"])
@@ -203,7 +204,7 @@ def score_in_parts(
 
 
 def find_stats(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
-    """Return the package's baseline for these settings and numbers of references, if any."""
+    """Return the package's baseline for these settings and these numbers of references, if any."""
     counts = Counter(pairs.counts)
     stats = most_frequent(scorer.baseline_stats(settings, statistics, None, counts), counts)
     return stats[settings.names[0]] if stats else None

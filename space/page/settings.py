@@ -1,4 +1,4 @@
-"""Settings of the demo and their controls, described in settings.toml.
+"""Settings of the demo and their controls, which settings.toml describes.
 
 Names, defaults and checks come from the settings of the metrics.
 """
@@ -16,7 +16,7 @@ import gradio as gr
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, measures
 
 SCORERS: dict[str, Any] = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
-DEFAULTS = {"model_name_or_path": "bundled"}  # override the defaults of the metrics
+DEFAULTS = {"model_name_or_path": "bundled"}  # replaces the default of the metrics
 LABELS = {
     "infolm": "InfoLM: compares predictions for the masked words",
     "baryscore": "BaryScore: compares contextual embeddings of the words",
@@ -31,7 +31,7 @@ QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_prog
 
 @dataclass(frozen=True)
 class Control:
-    """Control of a setting: a menu with a label for each value, or a number in a range."""
+    """Control of a setting: a menu with labelled values, or a number in a range."""
 
     label: str
     info: str | None = None
@@ -52,14 +52,14 @@ CONTROLS = {
     for metric in SCORERS
 }
 CONTROL_KEYS = [(metric, name) for metric, controls in CONTROLS.items() for name in controls]
-"""Metric and setting of each control, in the order of the demo."""
+"""Metric and setting of each control, in the order in which the demo shows them."""
 
 
 def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Check the settings of a request and add the demo's defaults.
+    """Check the settings of a request, and add the demo's defaults.
 
     Raises:
-        TypeError, ValueError: the metric or a setting is unknown, or a value is not valid.
+        TypeError, ValueError: the metric or a setting is unknown, or a value is invalid.
 
     >>> check_settings("baryscore", {"idf": False})
     {'model_name_or_path': 'bundled', 'idf': False}
@@ -80,7 +80,7 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
             choices = ", ".join(map(str, words))
             raise ValueError(f"{name} must be one of {choices}, got {value!r:.60}")
     settings = {**DEFAULTS, **(settings or {})}
-    if metric == "infolm":  # ignore parameters that the measure does not have
+    if metric == "infolm":  # drop parameters that the measure does not have
         measure = settings.get("information_measure", default(metric, "information_measure"))
         parameters = _parameter_names(measure)
         settings = {k: v for k, v in settings.items() if k not in PARAMETERS or k in parameters}
@@ -93,12 +93,12 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
 
 
 def default(metric: str, name: str) -> Any:
-    """Return the default of a setting in the demo."""
+    """Return the demo's default for a setting."""
     return DEFAULTS.get(name, getattr(SCORERS[metric]().settings, name))
 
 
 def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
-    """Create the menu of metrics and a folded section of all controls, ordered as CONTROL_KEYS."""
+    """Create the metric menu and a folded section of all controls in the order of CONTROL_KEYS."""
     radio = gr.Radio([(words, name) for name, words in LABELS.items()], value=metric, label=label)
     groups, controls = {}, {}
     with gr.Accordion("Settings", open=False):
@@ -119,7 +119,7 @@ def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
 
 
 def read_settings(metric: str, values: Sequence[Any]) -> dict[str, Any]:
-    """Return the settings of a metric from the values of all controls; skip empty numbers."""
+    """Return a metric's settings from the values of all controls; skip empty numbers."""
     items = zip(CONTROL_KEYS, values, strict=True)
     return {name: v for (group, name), v in items if group == metric and v is not None}
 
@@ -136,7 +136,7 @@ def _component(metric: str, name: str) -> Any:
 
 
 def _show_measure(measure: str) -> list[Any]:
-    """Return updates that describe a measure and show the controls of its parameters."""
+    """Return updates that describe a measure and show the controls for its parameters."""
     parameters = _parameter_names(measure)
     numbers = [gr.update(visible=name in parameters) for name in PARAMETERS]
     return [gr.update(info=_describe(measure)), *numbers]

@@ -154,7 +154,7 @@ def test_error_names_the_invalid_row(cluster, capsys):
 
 INVALID = [
     (["pairs.jsonl", "-o", "scores.jsonl"], "the output must be a folder whose name ends in .parq"),
-    (["pairs.csv", "-o", "scores.parquet"], "a table must be .parquet or .jsonl"),
+    (["pairs.csv", "-o", "scores.parquet"], "a table must be a .parquet or .jsonl file"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
 ]
 

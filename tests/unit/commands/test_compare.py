@@ -120,7 +120,7 @@ def test_texts_without_a_verdict_fail_on_request(infolm):
         Path(name).write_text("Der Hund schläft auf dem Sofa und die Katze nicht.\n" * 3)
     options = ("-r", "one.txt", "--model", "bundled", "--fail-if-worse")
     code, output, errors = infolm("compare", "one.txt", "two.txt", *options, "--resamples", "50")
-    assert code == 1 and "no verdict because" in errors and "two.txt" in output
+    assert code == 1 and "no verdict, because" in errors and "two.txt" in output
 
 
 def test_one_file_can_be_standard_input(compare, monkeypatch):

@@ -120,7 +120,7 @@ def test_excluded_samples_and_human_texts_are_reported(correlate):
     write_lines(Path("rows.jsonl"), [*gap, person])
     output = correlate("rows.jsonl", "--no-metric", "--level", "system")
     assert "fluency: 1 samples dropped" in output and "Text level" not in output
-    assert "1 rows of human texts were skipped." in output
+    assert "Skipped 1 rows with human texts." in output
 
 
 def change_last_row(**changes) -> list[dict]:
@@ -158,7 +158,7 @@ INVALID = [
     (rows_with_metric("length"), [], "a metric is named 'length'"),
     (rows_with_metric("fisher_rao_distance"), [], "two metrics are named 'fisher_rao"),
     (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "requires the system of each row"),
-    (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric leaves no metric"),
+    (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric requires another metric's scores"),
     (
         rows_without_complete_samples(),
         ["--no-metric"],

@@ -144,7 +144,7 @@ REJECTED = [
     (ROWS, ["--plan", "121"], "at most 120 (all ids), got 121"),
     (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must be in [-1, 1], got 1.5"),
     (ROWS, ["--plan", "40", "--seed", "-1"], "--seed must be at least 0, got -1"),
-    (ROWS, ["--measure", "l1", "--measure", "l2"], "one score name, got l1_distance, l2_distance"),
+    (ROWS, ["--measure", "l1", "--measure", "l2"], "single score, got l1_distance, l2"),
     (ROWS, ["--source-column", "a"], "unrecognized arguments: --source-column"),
     ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
     ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none; use --scores NAME"),

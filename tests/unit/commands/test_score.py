@@ -273,7 +273,7 @@ def test_job_resumes_and_rejects_changed_settings(infolm):
     code, output, errors = infolm(*arguments)
     assert (code, errors) == (0, "")
     repeat = infolm(*arguments)
-    assert repeat == (0, output, "infolm: 3 pairs had been scored before\n")
+    assert repeat == (0, output, "infolm: 3 pairs had already been scored\n")
     code, _, errors = infolm(*arguments, "--size", "2")
     assert code == 2 and "size is 2 instead of 1" in errors and "--restart" in errors
     assert infolm(*arguments, "--size", "2", "--restart")[0] == 0
@@ -336,7 +336,7 @@ def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
 
 INVALID = [
     ([], "nothing to score; pass either texts as arguments, -c FILE and -r FILE"),
-    (["a cat"], "got a candidate without references"),
+    (["a cat"], "the candidate has no references"),
     (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
     (["no.txt"], "cannot read no.txt: there is no such file"),
