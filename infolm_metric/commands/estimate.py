@@ -108,7 +108,7 @@ def _column(ratings: Ratings) -> np.ndarray:
     """Return the grid of the scores in the table; raise ValueError if a row has no score."""
     if len(ratings.metrics) != 1:
         names = ", ".join(ratings.metrics) or "none"
-        raise ValueError(f"--no-metric requires one metric's scores, got {names}; use --scores NAME")
+        raise ValueError(f"--no-metric requires one score column, got {names}; use --scores NAME")
     ((name, grid),) = ratings.metrics.items()
     missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
     if missing:
