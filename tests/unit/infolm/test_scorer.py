@@ -77,9 +77,26 @@ def test_symmetrization_and_idf_match_the_literal_implementation(scorer, literal
         assert_relatively_close(result.scores[measure], expected, 0.25)
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("interpolation", [0, 0.1])
+def test_every_measure_matches_the_literal_implementation(tiny_models, family, interpolation):
+    folder = tiny_models(family)
+    literal, scorer = ReferenceInfoLM(folder), InfoLMScorer(model_name_or_path=folder)
+    for temperature in TEMPERATURES:
+        for measure, alpha, beta in PARAMETERS:
+            options = {"alpha": alpha, "beta": beta, "interpolation": interpolation}
+            options |= {"temperature": temperature, "idf": "references"}
+            result = scorer.score(CANDIDATES, REFERENCES, information_measure=measure, **options)
+            expected = literal.score(CANDIDATES, REFERENCES, measure, **options)
+            # The literal arccos loses half of its digits near 1.
+            floor = 3e-8 if measure == "fisher_rao_distance" else 1e-9
+            assert_relatively_close(result.scores[measure], expected, temperature, floor)
+
+
 LONG_TEXTS = [LONG, "a boat", "", "yes"], ["a small red boat", LONG + " again", "rain fell", "no"]
-LONG_CASES = [  # all combinations for one family
-    *itertools.product(["bert"], [True, False], ["references", False], ["truncate", "window"]),
+LONG_CASES = [  # all pairs of values for one family
+    *(("bert", True, "references", "truncate"), ("bert", True, False, "window")),
+    *(("bert", False, "references", "window"), ("bert", False, False, "truncate")),
     *((family, True, "references", "window") for family in FAMILIES if family != "bert"),
 ]
 
@@ -161,10 +178,10 @@ def test_progress_covers_only_texts_that_are_not_cached(fresh_scorer):
 
 # Matrices
 
-SAMPLES = [REFERENCES[0], "the rain in Spain", "1 2 3", ""]
-SIMILAR = [f"{SAMPLES[0]}.", f"{SAMPLES[1]}.", *SAMPLES, "mat a on sat cat the"]
+SAMPLES = [REFERENCES[0], "the rain in Spain", ""]
+SIMILAR = [f"{SAMPLES[0]}.", *SAMPLES, "mat a on sat cat the"]
 LIMITS = [(symmetrize, 1.0, 0.5) for symmetrize in SYMMETRIZATIONS] + [("jeffreys", 1000.0, 0.5)]
-LIMITS += [("jeffreys", 1.0, alpha) for alpha in (1e-6, 1 - 1e-4, 1 + 1e-4, 2.0)]
+LIMITS += [("jeffreys", 1.0, alpha) for alpha in (1e-6, 1 - 1e-4)]
 
 
 @pytest.fixture(scope="module")
@@ -260,20 +277,6 @@ def test_cached_logits_replace_passes_and_change_no_score(
 
 
 # Interpolation with the text's own tokens
-
-
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-@pytest.mark.parametrize("weight", [0.1, 0.5])
-def test_interpolated_scores_match_the_literal_implementation(tiny_models, family, weight):
-    folder = tiny_models(family)
-    reference, ours = ReferenceInfoLM(folder), InfoLMScorer(model_name_or_path=folder)
-    for temperature in (0.25, 1.0):
-        for measure, alpha, beta in PARAMETERS:
-            options = {"alpha": alpha, "beta": beta, "interpolation": weight}
-            options |= {"temperature": temperature, "idf": "references"}
-            result = ours.score(CANDIDATES, REFERENCES, information_measure=measure, **options)
-            expected = reference.score(CANDIDATES, REFERENCES, measure, **options)
-            assert_close(result["scores"], expected, temperature)
 
 
 BOUNDED = [

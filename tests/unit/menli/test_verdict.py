@@ -50,20 +50,14 @@ def test_several_answers_get_the_number_of_each_verdict(capsys, tmp_path, monkey
     assert "verdicts: 2 likely correct, 0 unclear, 1 likely wrong (" in line
 
 
-OTHERS = [
-    ["--direction", "avg"],
-    ["--formula", "e"],
-    ["--nli-weight", "0.4"],
-    ["--multi-reference", "mean"],
-    ["--combine-with", "none"],
-    ["--max-length", "100"],
-    ["--dtype", "bfloat16"],
-]
+OTHERS = {"direction": "avg", "formula": "e", "nli_weight": 0.4, "multi_reference": "mean"}
+OTHERS |= {"combine_with": "none", "max_length": 100, "dtype": "bfloat16"}
 
 
-@pytest.mark.parametrize("words", OTHERS)
-def test_other_settings_have_no_thresholds(capsys, words):
-    line = verdict_line(capsys, "--task", "answer", *words, *ANSWERS[0])
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_settings_have_no_thresholds(name, no_model):
+    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", **{name: OTHERS[name]})
+    line = describe_verdicts(scorer, scorer.signature(), {"texts": 2}, [0.9])
     assert line.startswith("verdict: none") and "bundled" in line
 
 
