@@ -7,7 +7,7 @@ from pathlib import Path
 
 import evaluate
 import pytest
-from gradio_client import Client, handle_file
+from gradio_client import Client
 from packaging.requirements import Requirement
 
 from infolm_metric.metrics import METRICS
@@ -77,7 +77,6 @@ def test_exported_space_runs_with_its_requirements_only(metric, folders, tmp_pat
             if not (site / name).exists():
                 (site / name).symlink_to(package.locate_file(name))
     assert not list(site.glob("lemminflect*"))
-    (tmp_path / "pairs.csv").write_text(f'prediction,reference\n"{PAIR[0]}","{PAIR[1]}"\n')
     python = tmp_path / "env/bin/python"
     with running_space(tmp_path, folder / "app.py", python, imported=None) as url:
         client = Client(url, verbose=False)
@@ -88,7 +87,4 @@ def test_exported_space_runs_with_its_requirements_only(metric, folders, tmp_pat
             expected = scorer.score([PAIR[0]], [PAIR[1]])[name]
             answer = client.predict(PAIR[0], [PAIR[1]], name, api_name="/score")
             assert answer["score"] == pytest.approx(expected, abs=1e-5)
-            table = handle_file(tmp_path / "pairs.csv")
-            result, _ = client.predict(table, name, api_name="/score_file")
-            assert result["mean"] == pytest.approx(expected, abs=1e-5)
             assert "|infolm:" in answer["signature"] and "uninstalled" not in answer["signature"]

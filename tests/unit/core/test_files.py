@@ -170,11 +170,6 @@ def test_cells_with_line_ends_and_separators_trigger_a_single_warning(file):
     assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
 
 
-def test_quoted_tsv_cells_may_contain_line_ends(file):
-    path = file("a.tsv", 'prediction\treference\na\t"b\nc"\n')
-    assert list(tables.Source(path, lambda: tables.read_rows(path))) == [("a", ["b\nc"])]
-
-
 TEXT_LISTS = st.lists(st.text(st.characters(codec="utf-8")), min_size=1)
 
 

@@ -311,11 +311,6 @@ def test_full_interpolation_compares_only_token_counts(scorer, measure, paramete
         assert score == pytest.approx(expected.item(), abs=1e-9)
 
 
-def test_interpolation_does_not_change_a_text_without_tokens(scorer):
-    plain, mixed = (scorer.distributions([""], interpolation=weight) for weight in (0, 0.5))
-    torch.testing.assert_close(plain, mixed, rtol=1e-9, atol=0)
-
-
 def test_changing_the_interpolation_needs_no_forward_pass(fresh_scorer, monkeypatch):
     fresh_scorer.score(CANDIDATES, REFERENCES)
     with count_contexts(monkeypatch) as contexts:

@@ -361,15 +361,6 @@ def test_truncated_texts_and_truncated_pairs_are_counted_separately(scorer, bund
     assert "2 of 6 texts" in messages and "3 pairs" in messages
 
 
-@pytest.mark.parametrize("name", ["infolm", "baryscore"])
-def test_a_combination_by_name_does_not_depend_on_the_other_pairs(name):
-    combined = MENLIScorer(model_name_or_path="bundled", combine_with=name)
-    pairs = [("A cat sat on the mat.", "The cat slept on the sofa."), ("It rained.", "Rain fell.")]
-    together = combined.score(*zip(*pairs, strict=True)).scores["e"]
-    alone = [combined.score([text], [reference]).scores["e"][0] for text, reference in pairs]
-    assert together == alone
-
-
 def test_the_package_contains_baselines_for_combinations_by_name():
     combined = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
     settings = combined.settings.replace(formula=list(FORMULAS))

@@ -175,14 +175,11 @@ def test_soft_accuracy_is_close_to_the_exact_permutation_value(missing):
     assert accuracy < 0.97
 
 
-def test_soft_accuracy_is_1_after_rescaling_and_near_0_after_negation():
+def test_soft_accuracy_is_1_for_equal_systems_and_rescaled_scores_and_near_0_after_negation():
     human, _ = grids(samples=60)
     human += 3 * np.arange(6.0)[:, None]
     assert soft_pairwise_accuracy(human, 64 * human - 8) == 1.0
     assert soft_pairwise_accuracy(human, -human) < 0.02
-
-
-def test_soft_accuracy_of_equal_systems_is_1():
     human, metric = np.tile(grids()[0][:1], (3, 1)), np.tile(grids()[1][:1], (3, 1))
     tenths = 0.1 * metric  # differences are 0 up to rounding
     assert soft_pairwise_accuracy(human, tenths) == 1.0
