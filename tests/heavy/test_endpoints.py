@@ -98,24 +98,6 @@ def test_endpoints_return_scores_with_explanations(
     assert result["mean"] == pytest.approx(expected[metric], abs=1e-6)
 
 
-# Invalid requests (all of them in tests/unit/space)
-
-
-INVALID = [
-    ({"candidate": ""}, "the candidate is empty"),
-    ({"settings": {"symmetrize": "<b>no</b>"}}, "got '<b>no</b>'"),
-    ({"settings": {"model_name_or_path": "../../etc"}}, "must be one of bundled"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "words"), INVALID, ids=str)
-def test_invalid_request_gets_a_message_without_a_traceback(arguments, words, client):
-    request = {"candidate": PAIR[0], "references": [PAIR[1]], **arguments}
-    with pytest.raises(AppError) as error:
-        client.predict(**request, api_name="/score")
-    assert words in str(error.value) and "Traceback" not in str(error.value)
-
-
 def test_oversized_requests_are_rejected(space_url):
     """Gradio limits uploads, the Space limits other requests; the page stays available."""
     content = b"x" * (limits.FILE_BYTES + 1)

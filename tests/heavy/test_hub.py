@@ -15,13 +15,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import torch
 from transformers import BertForMaskedLM
 
 import infolm_metric
 from infolm_metric import InfoLMScorer
 from infolm_metric.integrations.register import register
-from tests.model_families import FolderMaker, pickled
+from tests.model_families import pickled
 from tests.nearly_equal import assert_text_nearly_equal
 from tests.processes import printed, started
 
@@ -38,11 +37,8 @@ for name in scorers:
     scorer = getattr(infolm_metric, name)(
         model_name_or_path="some-one/tiny", model_revision=revision or None, **layers
     )
-    try:
-        result = scorer.score(["a cat sat"], ["the cat slept on a mat"])
-        print(result["scores"][0], result["signature"])
-    except (OSError, ValueError) as error:
-        print(error)
+    result = scorer.score(["a cat sat"], ["the cat slept on a mat"])
+    print(result["scores"][0], result["signature"])
 """
 
 
@@ -156,19 +152,6 @@ def test_models_are_read_from_one_commit_that_the_signature_names(
         shutil.rmtree(tmp_path / "home/hub/models--some-one--tiny/.no_exist", ignore_errors=True)
         again = run_scorers(hub, tmp_path / "home", COMMIT, *names, offline="1")
         assert_text_nearly_equal("\n".join(again), "\n".join(lines))
-
-
-def test_pickle_with_code_is_rejected_without_running_it(hub, tiny_nli, tmp_path):
-    hub.folder, created_folder = pickled(tiny_nli(), tmp_path / "main"), tmp_path / "made"
-    torch.save({"classifier.bias": FolderMaker(created_folder)}, hub.folder / "pytorch_model.bin")
-    scorers = ["InfoLMScorer", "BaryScorer", "MENLIScorer"]
-    messages = run_scorers(hub, tmp_path / "home", "", *scorers)
-    assert len(messages) == 3
-    for message in messages:
-        assert message.startswith("cannot load the model 'some-one/tiny': pytorch_model.bin ")
-        assert "could run code" in message and "weights_only" not in message
-    assert not created_folder.exists()
-    assert_only_commit_is_requested(hub)
 
 
 LOAD_REGISTERED = """

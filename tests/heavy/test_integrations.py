@@ -236,7 +236,7 @@ def test_lm_eval_rejects_the_first_invalid_document(document_metrics, change, pr
 
 
 @pytest.mark.parametrize("targets", [[""], [" "], []])
-def test_inspect_sample_without_target_gets_nan_and_a_reason(import_with_stubs, targets):
+def test_inspect_rejects_idf_and_gives_nan_without_a_target(import_with_stubs, targets):
     scorers = dict.fromkeys(("Scorer", "Target", "mean", "stderr"), lambda *_: None)
     scorers |= {"Score": SimpleNamespace, "scorer": lambda metrics: lambda function: function}
     module = import_with_stubs(
@@ -245,6 +245,8 @@ def test_inspect_sample_without_target_gets_nan_and_a_reason(import_with_stubs, 
         inspect_ai__scorer=scorers,
         inspect_ai__solver={"TaskState": None},
     )
+    with pytest.raises(ValueError, match="idf must be False"):
+        module.infolm(idf=True)
     score = module.menli(model_name_or_path="bundled")
     output = SimpleNamespace(completion="A cat.")
     state = SimpleNamespace(output=output, sample_id="sample 7")

@@ -115,11 +115,6 @@ def test_recall_works_with_sources_and_through_evaluate(scorer):
     assert result["scores"] == [1, 0, 0] and "|against:source|" in result["signature"]
 
 
-def test_a_baseline_for_recall_is_refused():
-    with pytest.raises(ValueError, match="combine_baseline must be None with .*recall"):
-        MENLISettings(combine_with="recall", combine_baseline="some.baseline")
-
-
 def test_rescaling_a_combination_with_recall_needs_a_baseline_of_it(scorer):
     with pytest.raises(ValueError, match="baseline"):
         options = {"combine_with": "recall", "rescale_with_baseline": True}
