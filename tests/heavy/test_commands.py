@@ -4,7 +4,6 @@ import json
 import os
 import socket
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from infolm_metric import InfoLMScorer
 from infolm_metric.commands.main import main
 from tests.nearly_equal import assert_nearly_equal
 from tests.processes import started
-from tests.project_files import ROOT
 
 CANDIDATES = ["the cat sat on the mat", "a dog ran in the garden", "rain fell for 12 days"]
 REFERENCES = ["the cat slept on the chair", "a small dog barked", "the river rose by 3.5 metres"]
@@ -29,18 +27,6 @@ def folder(tmp_path, monkeypatch) -> Path:
     for name, texts in (("sys", CANDIDATES), ("ref", REFERENCES)):
         Path(f"{name}.txt").write_text("".join(f"{text}\n" for text in texts))
     return tmp_path
-
-
-def shell(command: str, **options: object) -> subprocess.CompletedProcess[str]:
-    """Run a shell command in which `infolm` is the command of this checkout."""
-    return subprocess.run(
-        f'infolm() {{ {sys.executable} -m infolm_metric "$@"; }}; {command}',
-        shell=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        **options,
-    )
 
 
 def test_progress_is_shown_on_a_terminal(tiny_bert, monkeypatch):
@@ -64,8 +50,8 @@ def test_closed_pipe_is_not_reported_as_an_error():
 
 
 def test_full_disk_is_reported_without_a_traceback():
-    process = shell("infolm --help > /dev/full")
-    (line,) = process.stderr.splitlines()
+    with open("/dev/full", "w") as full, started(*INFOLM, "--help", stdout=full) as process:
+        (line,) = process.stderr.read().splitlines()
     assert process.returncode == 1 and "cannot write standard output: No space left" in line
 
 
