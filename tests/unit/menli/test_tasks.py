@@ -195,24 +195,3 @@ def test_the_command_line_sets_a_task(scorer, model, task, tmp_path, capsys):
         assert main([*words, *flags]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert lines[-1] == f"signature: {signature(scorer, task, override)}"
-
-
-def test_commands_that_compare_with_references_reject_the_task_source(model, tmp_path, capsys):
-    texts = [f"The {word} is {size}." for word in ("cat", "dog") for size in range(25)]
-    (tmp_path / "a.txt").write_text("\n".join(texts))
-    (tmp_path / "b.txt").write_text("\n".join(texts[::-1]))
-    (tmp_path / "rows.jsonl").write_text('{"candidates": ["a cat", "a dog"]}\n')
-    (tmp_path / "table.jsonl").write_text('{"prediction": "a cat", "references": ["a dog"]}\n')
-    paths = {path.name: str(path) for path in tmp_path.iterdir()}
-    commands = [
-        ["score", paths["table.jsonl"]],
-        ["score", "a cat", "a dog"],
-        ["score", paths["table.jsonl"], "-o", str(tmp_path / "scores.jsonl")],
-        ["compare", paths["a.txt"], paths["b.txt"], "-r", paths["a.txt"]],
-        ["select", paths["rows.jsonl"]],
-        ["baseline", paths["a.txt"], "-o", str(tmp_path / "baseline")],
-    ]
-    for words in commands:
-        assert main([*words, "--metric", "menli", "--model", model, "--task", "source"]) == 2
-        assert "task='source'" in capsys.readouterr().err
-    assert not (tmp_path / "baseline").exists()
