@@ -123,7 +123,7 @@ def sharded(source: Path, target: Path) -> Path:
 FORMS = [  # scorers, function that copies the model, whether offline use is tested
     (["MENLIScorer"], partial(pickled, shards=2), False),
     (["InfoLMScorer", "BaryScorer"], pickled, True),
-    (["InfoLMScorer"], sharded, True),
+    (["InfoLMScorer"], sharded, False),
 ]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyarrow import Table, parquet
 
-from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
+from infolm_metric import InfoLMScorer, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.signature import Signature
 from infolm_metric.core.tables import Source
@@ -66,21 +66,16 @@ def score_rows(rows, scorer):
     return score_source(scorer, source, "scores.parquet", workers=1)
 
 
-@pytest.mark.parametrize(("metric", "workers"), [("infolm", 2), ("menli", 1)])
-def test_dataset_gets_the_scores_of_one_process(cluster, tiny_bert, tiny_nli, metric, workers):
+def test_dataset_gets_the_scores_of_one_process(cluster, tiny_bert):
     from infolm_metric.jobs.ray_jobs import score_dataset
 
-    bert, nli = ({"model_name_or_path": str(path)} for path in (tiny_bert, tiny_nli()))
-    measures = {"idf": "separate", "information_measure": ["l1", FISHER_RAO]}
-    kind, settings = {
-        "infolm": (InfoLMScorer, measures | bert),
-        "menli": (MENLIScorer, {"combine_with": InfoLMSettings(**bert), **nli}),
-    }[metric]
+    settings = {"model_name_or_path": str(tiny_bert), "idf": "separate"}
+    settings["information_measure"] = ["l1", FISHER_RAO]
     dataset = ray.data.from_items(ROWS, override_num_blocks=2)
-    scored = score_dataset(dataset, metric=metric, workers=workers, batch=16, **settings)
+    scored = score_dataset(dataset, workers=2, batch=16, **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
-    for name, column in score_alone(kind, **settings).columns().items():
+    for name, column in score_alone(InfoLMScorer, **settings).columns().items():
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
 
 
