@@ -34,7 +34,6 @@ INVALID = [
     ({"combine_baseline": BASELINE, "combine_with": "recall"}, "combine_baseline must be None"),
     ({"labels": "entailment,neutral"}, "^labels must"),
     ({"labels": ["entailment", "entailment", "neutral"]}, "^labels must"),
-    ({"labels": ["LABEL_0", "LABEL_1", "LABEL_2"]}, "^labels must"),
     ({"labels": [0, 1, 2]}, "^labels"),
 ]
 

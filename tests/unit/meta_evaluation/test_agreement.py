@@ -130,7 +130,6 @@ INVALID = [
     ({"levels": ["sytem"]}, "unknown level 'sytem'; did you mean 'system'"),
     ({"missing": "omit"}, "unknown missing 'omit'"),
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
-    ({"length": INFINITE}, "length must be finite"),
     ({"human": {"fluency": np.arange(48.0)}}, r"same shape, .* got \[48\] and \[6, 8\]"),
     (
         {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None,

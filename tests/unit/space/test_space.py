@@ -119,9 +119,7 @@ SETTINGS = [
     *((metric, {}) for metric in METRICS),
     ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
     ("infolm", {"temperature": 2.0, "interpolation": 0.25, "idf": False}),
-    ("infolm", {"multi_reference": "mean"}),
     ("baryscore", {"multi_reference": "mean", "idf": False}),
-    ("menli", {"multi_reference": "mean"}),
     *(("menli", {"task": task}) for task in ("translation", "summary", "answer")),
 ]
 
