@@ -161,13 +161,13 @@ for line in sys.stdin:
 
 
 def test_registered_metric_loads_regardless_of_the_hub_response(hub, tiny_bert, tmp_path):
-    """The responses are: no such module, no such repository, out of service, no connection."""
     register(tmp_path / "home/modules")
     environment = {**hub.environment(tmp_path / "home"), "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
     environment["HF_EVALUATE_OFFLINE"] = "0"  # other tests are offline
     expected = InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)
     options = {"cwd": tmp_path, "env": environment, "stdin": subprocess.PIPE}
     with started("-c", LOAD_REGISTERED, tiny_bert, **options) as process:
+        # 404: no such module; 401: no such repository; 503: out of service; None: no connection.
         for hub.status in (404, 401, 503, None):
             hub.requests.clear()
             if hub.status is None:

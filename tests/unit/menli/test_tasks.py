@@ -95,7 +95,7 @@ def test_a_task_sets_the_defaults_of_four_settings_and_explicit_values_win(
 
 
 @pytest.mark.parametrize(("first", "second"), list(product(TASKS, TASKS)))
-def test_another_task_replaces_all_that_was_not_explicit(first, second):
+def test_another_task_replaces_all_values_that_are_not_explicit(first, second):
     for override in ({}, {"direction": "rh"}, {"combine_with": "recall", "formula": "e-n"}):
         settings = MENLISettings(task=first, **override)
         assert settings.replace(task=second) == MENLISettings(task=second, **override)
@@ -137,7 +137,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("values", "message"), REFUSED)
-def test_settings_that_contradict_a_task_are_refused(values, message):
+def test_settings_that_contradict_a_task_are_rejected(values, message):
     with pytest.raises(ValueError, match=message):
         MENLISettings(**values)
 

@@ -67,12 +67,12 @@ def test_explicit_settings_equal_to_the_defaults_keep_the_thresholds(capsys):
     assert line.startswith("verdict: likely correct")
 
 
-def test_other_tasks_have_no_line(capsys):
+def test_other_tasks_get_no_verdict(capsys):
     assert verdict_line(capsys, *ANSWERS[0]) is None
     assert verdict_line(capsys, "--task", "summary", *ANSWERS[0]) is None
 
 
-def test_other_models_sources_and_texts_out_of_domain_get_no_verdict(tiny_nli):
+def test_other_models_sources_and_out_of_domain_texts_get_no_verdict(tiny_nli):
     pair = {"predictions": [ANSWERS[0][0]], "references": [ANSWERS[0][1]]}
     code = ["def f(x): return [y for y in x if y != 'a' and self.z[y] == {}]"]
     bundled = MENLIScorer(model_name_or_path="bundled", task="answer")

@@ -258,7 +258,7 @@ def test_metric_with_several_scores_has_an_entry_per_score(tiny_bert):
     assert list(evaluate_robustness(CASES, {"mine": scorer})) == names
 
 
-def test_external_scores_are_evaluated_too():
+def test_external_scores_are_evaluated():
     scores = [(0.2, 0.1, NAN) for _ in CASES]
     lower = ExternalScores("ter", scores, higher_is_better=False)
     result = evaluate_robustness(CASES, {}, [ExternalScores("bleu", scores), lower])
