@@ -179,21 +179,16 @@ def test_new_measure_updates_the_score_and_invalid_alpha_is_rejected(page):
     expect(page.locator("#by-alpha svg.marks, #by-alpha canvas").first).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    ("candidate", "reference", "words"),
-    [
+def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(page):
+    title = page.title()
+    for candidate, reference, words in (
         ("", REFERENCE, "the candidate is empty"),
         (f"{ATTACK} cat", f"{ATTACK} **dog**", "This score is not meaningful"),
-    ],
-)
-def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(
-    candidate, reference, words, page
-):
-    title = page.title()
-    write(page, candidate, reference)
-    page.locator("#compare").click()
-    expect(page.locator("#score")).to_contain_text(words)
-    check_layout(page)
+    ):
+        write(page, candidate, reference)
+        page.locator("#compare").click()
+        expect(page.locator("#score")).to_contain_text(words)
+        check_layout(page)
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
 
