@@ -1,4 +1,4 @@
-"""The metric in training loops, in one process and in two."""
+"""Training loops that log the metric, in one process and in two."""
 
 import gc
 import json

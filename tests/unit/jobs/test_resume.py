@@ -290,7 +290,8 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 
     def peak(count):
         tracemalloc.start()
-        run_job(ToyScorer(), Source("many", lambda: make_rows(count)), f"{count}.jsonl")
+        source = Source("many", lambda: make_rows(count))
+        run_job(ToyScorer(), source, f"{count}.jsonl", chunk=256)
         size = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return size
