@@ -291,18 +291,18 @@ def test_memory_does_not_grow_with_the_number_of_rows():
     def peak(count):
         tracemalloc.start()
         source = Source("many", lambda: make_rows(count))
-        run_job(ToyScorer(), source, f"{count}.jsonl", chunk=256)
+        run_job(ToyScorer(), source, f"{count}.jsonl")
         size = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return size
 
     gc.freeze()  # collecting the objects of the libraries would take seconds
     try:
-        peak(4096)  # one-time allocations are not counted
-        growth = peak(4096) - peak(1024)
+        peak(8192)  # one-time allocations are not counted
+        growth = peak(8192) - peak(2048)
     finally:
         gc.unfreeze()
-    assert growth < 16 * (4096 - 1024)  # an object kept per row takes at least 16 bytes
+    assert growth < 16 * (8192 - 2048)  # an object kept per row takes at least 16 bytes
 
 
 # Invalid jobs
