@@ -4,7 +4,6 @@ It is slow, and shares nothing with the package except the files of the model an
 and POT, which the authors use.
 """
 
-import itertools
 import math
 
 import numpy as np
@@ -117,19 +116,3 @@ def iterate_barycentre(layers, weights, start, steps=100):
         if step < 1e-14:
             break
     return points, first
-
-
-def brute_force_cost(a, b, cost):
-    """Minimise the cost over all vertices of the transport polytope, for few points."""
-    n, m = cost.shape
-    rows = [[float(i == k) for i in range(n) for _ in range(m)] for k in range(n)]
-    columns = [[float(j == k) for _ in range(n) for j in range(m)] for k in range(m - 1)]
-    equations, right = np.array(rows + columns), np.array([*a, *b[:-1]])
-    bases = np.array(list(itertools.combinations(range(n * m), n + m - 1)))
-    matrices = equations[:, bases].transpose(1, 0, 2)
-    regular = np.abs(np.linalg.det(matrices)) > 0.5  # the determinants are -1, 0 and 1
-    right = np.broadcast_to(right, (int(regular.sum()), len(right)))[..., None]
-    masses = np.linalg.solve(matrices[regular], right)[..., 0]
-    feasible = (masses > -1e-12).all(1)
-    totals = (masses * cost.ravel()[bases[regular]]).sum(1)
-    return float(totals[feasible].min())

@@ -463,7 +463,7 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
     # If there is none, a request for the preferred file raises the error.
     file: str = next(filter(None, files), None) or find(SAFE_WEIGHTS_NAME)
     if file.endswith(".index.json"):
-        get_checkpoint_shard_files(source, file, **options)  # type: ignore[no-untyped-call]
+        get_checkpoint_shard_files(source, file, **options)
     return os.path.dirname(file)
 
 
@@ -490,14 +490,14 @@ def _weight_files(place: str, **_: Any) -> list[Path]:
 def _silenced_transformers() -> Iterator[None]:
     """Hide the progress bar and loading report of transformers."""
     progress_bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     logging.set_verbosity(max(verbosity, logging.ERROR))
     try:
         yield
     finally:
         logging.set_verbosity(verbosity)
         if progress_bar:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+            logging.enable_progress_bar()
 
 
 def _positions(skeleton: nn.Module, config: Any) -> int | None:

@@ -1,6 +1,7 @@
 """Contract of all metrics: `evaluate` protocol, scores, streams, copies, warnings, caching."""
 
 import copy
+import itertools
 import json
 import pickle
 import pkgutil
@@ -295,8 +296,10 @@ def test_a_stream_gives_the_same_scores_as_a_list(scorer):
 CHUNK_LIMITS = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_TEXTS",)}
 
 
-@WITH_MODEL_AND_TASK
-@pytest.mark.parametrize("family", MODELS)
+FAMILIES = [*itertools.product(METRICS, MODELS), ("menli answer", "bert")]
+
+
+@pytest.mark.parametrize(("metric", "family"), FAMILIES, indirect=["metric"])
 def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
     metric, case, family, tiny_models, tiny_nli, monkeypatch
 ):
@@ -326,7 +329,7 @@ def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
     singles = [scores([candidate], [group])[0] for candidate, group in pairs]
     assert agree(singles)
     assert agree(scores(["rain", *candidates[::-1]], [["a dog"], *references[::-1]])[:0:-1])
-    assert all(agree(scores(candidates, references, batch_size=size)) for size in (1, 3))
+    assert agree(scores(candidates, references, batch_size=1))
     for name in CHUNK_LIMITS.get(metric.name, ()):
         monkeypatch.setattr(f"infolm_metric.{metric.name}.scorer.{name}", 1)
     assert agree(scores(candidates, references))
@@ -410,7 +413,7 @@ def test_the_signature_covers_the_settings_that_can_change_scores(scorer, change
             assert scorer.signature(**{name: value}) != signature
 
 
-def test_scoring_neither_changes_nor_depends_on_global_state(metric, scorer):
+def test_scoring_neither_changes_nor_depends_on_global_state(scorer):
     def state():
         generators = torch.get_rng_state().tolist(), repr(np.random.get_state()), random.getstate()
         precision = torch.get_float32_matmul_precision(), torch.get_default_dtype()
@@ -426,10 +429,10 @@ def test_scoring_neither_changes_nor_depends_on_global_state(metric, scorer):
     finally:
         torch.set_float32_matmul_precision("highest")
         torch.set_default_dtype(torch.float32)
-    options = {} if metric.name == "toy" else {"reuse_memory": 0}
+    scorer.unload()
     # The device "meta" simulates a GPU: tensors created there have no data.
     with torch.device("meta"), torch.autocast("cpu", torch.bfloat16), torch.no_grad():
-        assert_nearly_equal(scorer.score(**PAIRS, **options)["scores"], expected)
+        assert_nearly_equal(scorer.score(**PAIRS)["scores"], expected)
         assert not torch.is_grad_enabled() and torch.get_default_device().type == "meta"
 
 
@@ -473,14 +476,6 @@ def test_every_method_warns_at_the_line_of_the_caller(scorer, make):
             call()
         files = {record.filename for record in records if "infolm: " in str(record.message)}
         assert files == {__file__}, name
-
-
-@WITH_MODEL_AND_TASK
-def test_the_default_device_does_not_change_scores(scorer, make, uniform):
-    expected = scorer.score(**PAIRS, **uniform)["scores"]
-    with torch.device("meta"):
-        scores = make().compute(**PAIRS, **uniform)["scores"]
-    assert scores == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 # Caching

@@ -7,13 +7,15 @@ import pkgutil
 import pytest
 
 import infolm_metric
+import space.page
 from tests import pages
 from tests.project_files import ROOT
 
 HARNESSES = (".lm_eval", ".inspect_ai")  # these need libraries that only nox installs
 MODULES = [infolm_metric.__name__] + [
     module.name
-    for module in pkgutil.walk_packages(infolm_metric.__path__, "infolm_metric.")
+    for package in (infolm_metric, space.page)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     if not module.name.endswith(("__main__", *HARNESSES))
 ]
 

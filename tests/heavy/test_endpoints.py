@@ -15,7 +15,6 @@ from gradio_client.exceptions import AppError
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from space.page import limits
-from tests.processes import started
 
 pytestmark = [pytest.mark.xdist_group("space"), pytest.mark.filterwarnings("ignore:infolm")]
 PAIR = ("The cat slept on the sofa.", "A cat was asleep on the couch.")
@@ -99,24 +98,6 @@ def test_endpoints_return_scores_with_explanations(
     assert result["mean"] == pytest.approx(expected[metric], abs=1e-6)
 
 
-# Invalid requests (all of them in tests/unit/space)
-
-
-INVALID = [
-    ({"candidate": ""}, "the candidate is empty"),
-    ({"settings": {"symmetrize": "<b>no</b>"}}, "got '<b>no</b>'"),
-    ({"settings": {"model_name_or_path": "../../etc"}}, "must be one of bundled"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "words"), INVALID, ids=str)
-def test_invalid_request_gets_a_message_without_a_traceback(arguments, words, client):
-    request = {"candidate": PAIR[0], "references": [PAIR[1]], **arguments}
-    with pytest.raises(AppError) as error:
-        client.predict(**request, api_name="/score")
-    assert words in str(error.value) and "Traceback" not in str(error.value)
-
-
 def test_oversized_requests_are_rejected(space_url):
     """Gradio limits uploads, the Space limits other requests; the page stays available."""
     content = b"x" * (limits.FILE_BYTES + 1)
@@ -139,22 +120,14 @@ def test_no_file_of_the_server_can_be_read(path, space_url):
         assert send(space_url, route + path.replace(" ", "%20"), None)[0] in (403, 404, 405)
 
 
-@pytest.mark.parametrize("name", ["path", "file url", "web url"])
-def test_only_uploads_are_accepted_as_files(name, space_url):
-    """Bypass gradio_client: files and URLs of the server are not accepted as uploads."""
-    places = {
-        "path": {"path": __file__},
-        "file url": {"path": "", "url": f"file://{__file__}"},
-        "web url": {"path": "", "url": f"{space_url}config"},
-    }
-    file = {**places[name], "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
+def test_files_of_the_server_are_not_accepted_as_uploads(space_url):
+    """Bypass gradio_client."""
+    file = {"path": __file__, "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
     body = json.dumps({"data": [file, "infolm", None, [], None]}).encode()
-    status, answer = send(space_url, "gradio_api/call/score_file", body, **JSON)
-    if status == 200:
-        event = json.loads(answer)["event_id"]
-        status, answer = send(space_url, f"gradio_api/call/score_file/{event}", None)
-        assert answer.startswith(b"event: error")
-    assert b"attacker" not in answer and b"components" not in answer
+    _, answer = send(space_url, "gradio_api/call/score_file", body, **JSON)
+    event = json.loads(answer)["event_id"]
+    _, answer = send(space_url, f"gradio_api/call/score_file/{event}", None)
+    assert answer.startswith(b"event: error")
 
 
 # Concurrent clients
@@ -190,28 +163,3 @@ def test_concurrent_clients_get_correct_scores_despite_hostile_requests(space_ur
     honest = [answer for number, answer in enumerate(answers) if number % 5]
     assert all(isinstance(answer, float) for answer in honest)
     assert send(space_url, "config", None)[0] == 200
-
-
-KILLED_CLIENT = """
-import sys, time
-from gradio_client import Client, handle_file
-job = Client(sys.argv[1], verbose=False).submit(
-    handle_file(sys.argv[2]), "infolm", api_name="/score_file"
-)
-while str(job.status().code) != "Status.PROCESSING" and not job.done():
-    time.sleep(0.01)
-print(job.done(), flush=True)
-job.result()
-"""
-
-
-def test_server_keeps_answering_after_a_client_is_killed(space_url, client, scorers, tmp_path):
-    texts = [f"{number} " + "cats slept near the old gate " * 5 for number in range(300)]
-    make_upload(tmp_path / "long.csv", texts, texts[::-1])
-    with started("-c", KILLED_CLIENT, space_url, tmp_path / "long.csv") as victim:
-        assert victim.stdout.readline() == "False\n"
-        victim.kill()
-    jobs = [client.submit(PAIR[0], [PAIR[1]], api_name="/score") for _ in "four"]
-    expected = scorers["infolm"].score([PAIR[0]], [PAIR[1]])["infolm"]
-    for job in jobs:
-        assert job.result(timeout=120)["score"] == pytest.approx(expected, abs=1e-6)

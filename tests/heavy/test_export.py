@@ -7,25 +7,22 @@ from pathlib import Path
 
 import evaluate
 import pytest
-from gradio_client import Client, handle_file
+from gradio_client import Client
 from packaging.requirements import Requirement
 
 from infolm_metric.metrics import METRICS
-from tests.processes import printed, started
+from space import export
 from tests.project_files import ROOT
 from tests.space_process import running_space
 
 PAIR = ("Heavy rain flooded several streets.", "After strong storms, many roads were under water.")
 
 
-EXPORT = ROOT / "space" / "export.py"
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("export")
     for metric in METRICS:
-        printed(EXPORT, root / metric, "--metric", metric)
+        export.main([str(root / metric), "--metric", metric])
     return {metric: root / metric for metric in METRICS}
 
 
@@ -48,11 +45,10 @@ def test_exported_folder_has_the_files_of_a_space(metric, folders, monkeypatch):
     assert result[metric] == 0 or result["higher_is_better"]
 
 
-def test_existing_folder_is_not_overwritten(folders):
-    with started(EXPORT, folders["menli"]) as process:
-        errors = process.communicate()[1]
-    assert process.returncode == 2
-    assert f"{folders['menli']} must be a new or empty" in errors
+def test_existing_folder_is_not_overwritten(folders, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        export.main([str(folders["menli"])])
+    assert f"{folders['menli']} must be a new or empty" in capsys.readouterr().err
 
 
 def resolve(requirements: Path) -> set[metadata.Distribution]:
@@ -81,7 +77,6 @@ def test_exported_space_runs_with_its_requirements_only(metric, folders, tmp_pat
             if not (site / name).exists():
                 (site / name).symlink_to(package.locate_file(name))
     assert not list(site.glob("lemminflect*"))
-    (tmp_path / "pairs.csv").write_text(f'prediction,reference\n"{PAIR[0]}","{PAIR[1]}"\n')
     python = tmp_path / "env/bin/python"
     with running_space(tmp_path, folder / "app.py", python, imported=None) as url:
         client = Client(url, verbose=False)
@@ -92,7 +87,4 @@ def test_exported_space_runs_with_its_requirements_only(metric, folders, tmp_pat
             expected = scorer.score([PAIR[0]], [PAIR[1]])[name]
             answer = client.predict(PAIR[0], [PAIR[1]], name, api_name="/score")
             assert answer["score"] == pytest.approx(expected, abs=1e-5)
-            table = handle_file(tmp_path / "pairs.csv")
-            result, _ = client.predict(table, name, api_name="/score_file")
-            assert result["mean"] == pytest.approx(expected, abs=1e-5)
             assert "|infolm:" in answer["signature"] and "uninstalled" not in answer["signature"]

@@ -7,21 +7,22 @@ import hashlib
 import json
 import re
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import torch
 from transformers import BertForMaskedLM
 
 import infolm_metric
 from infolm_metric import InfoLMScorer
 from infolm_metric.integrations.register import register
-from tests.model_families import FolderMaker, pickled
+from tests.model_families import pickled
 from tests.nearly_equal import assert_text_nearly_equal
-from tests.processes import printed
+from tests.processes import printed, started
 
 COMMIT = "a" * 40
 PAIR = ["a cat sat"], ["the cat slept on a mat"]
@@ -36,11 +37,8 @@ for name in scorers:
     scorer = getattr(infolm_metric, name)(
         model_name_or_path="some-one/tiny", model_revision=revision or None, **layers
     )
-    try:
-        result = scorer.score(["a cat sat"], ["the cat slept on a mat"])
-        print(result["scores"][0], result["signature"])
-    except (OSError, ValueError) as error:
-        print(error)
+    result = scorer.score(["a cat sat"], ["the cat slept on a mat"])
+    print(result["scores"][0], result["signature"])
 """
 
 
@@ -113,86 +111,69 @@ def run_scorers(hub: Hub, home: Path, revision: str, *scorers: str, offline: str
     return printed("-c", SCORE, revision, *scorers, env=environment).splitlines()
 
 
-def assert_only_commit_is_requested(hub: Hub) -> None:
-    """Assert that only weights of the commit were requested, and no conversion."""
-    pattern = "^POST|^CONNECT|discussions|commits|refs"
-    assert any(f"/resolve/{COMMIT}/model.safetensors" in request for request in hub.requests)
-    assert not [request for request in hub.requests if re.search(pattern, request)]
+def sharded(source: Path, target: Path) -> Path:
+    """Copy the folder of a BERT, with its weights in several safetensors files."""
+    shutil.copytree(source, target)
+    (target / "model.safetensors").unlink()
+    BertForMaskedLM.from_pretrained(source).save_pretrained(target, max_shard_size="40KB")
+    assert len(list(target.glob("*.safetensors"))) > 1
+    return target
 
 
-@pytest.mark.parametrize(
-    ("metrics", "shards"), [("InfoLMScorer BaryScorer", 1), ("MENLIScorer", 2)]
-)
-def test_pickled_weights_are_read_only_from_the_main_branch(
-    metrics, shards, hub, tiny_bert, tiny_nli, tmp_path
+FORMS = [  # scorers, function that copies the model, whether offline use is tested
+    (["MENLIScorer"], partial(pickled, shards=2), False),
+    (["InfoLMScorer", "BaryScorer"], pickled, True),
+    (["InfoLMScorer"], sharded, False),
+]
+
+
+@pytest.mark.parametrize(("names", "copy", "offline"), FORMS)
+def test_models_are_read_from_one_commit_that_the_signature_names(
+    names, copy, offline, hub, tiny_bert, tiny_nli, tmp_path
 ):
-    model, names = tiny_nli() if metrics == "MENLIScorer" else tiny_bert, metrics.split()
-    hub.folder = pickled(model, tmp_path / "main", shards)
+    model = tiny_nli() if names == ["MENLIScorer"] else tiny_bert
+    hub.folder = copy(model, tmp_path / "main")
     lines = run_scorers(hub, tmp_path / "home", "", *names)
-    assert_only_commit_is_requested(hub)
+    # Only weights of the commit were requested, and no conversion.
+    assert any(f"/resolve/{COMMIT}/model.safetensors" in request for request in hub.requests)
+    assert not re.search("(?m)^POST|^CONNECT|discussions|commits|refs", "\n".join(hub.requests))
     for name, line in zip(names, lines, strict=True):
         score, signature = line.split(" ")
         options = {"layers": "all"} if name == "BaryScorer" else {}
         scorer = getattr(infolm_metric, name)(model_name_or_path=model, **options)
         assert float(score) == pytest.approx(scorer.score(*PAIR)["scores"][0], rel=1e-5)
         assert f"some-one/tiny@{COMMIT}" in signature
-    # The cache suffices offline, even without its records of missing files.
-    shutil.rmtree(tmp_path / "home/hub/models--some-one--tiny/.no_exist")
-    again = run_scorers(hub, tmp_path / "home", COMMIT, *names, offline="1")
-    assert_text_nearly_equal("\n".join(again), "\n".join(lines))
-
-
-def test_pickle_with_code_is_rejected_without_running_it(hub, tiny_nli, tmp_path):
-    hub.folder, created_folder = pickled(tiny_nli(), tmp_path / "main"), tmp_path / "made"
-    torch.save({"classifier.bias": FolderMaker(created_folder)}, hub.folder / "pytorch_model.bin")
-    scorers = ["InfoLMScorer", "BaryScorer", "MENLIScorer"]
-    messages = run_scorers(hub, tmp_path / "home", "", *scorers)
-    assert len(messages) == 3
-    for message in messages:
-        assert message.startswith("cannot load the model 'some-one/tiny': pytorch_model.bin ")
-        assert "could run code" in message and "weights_only" not in message
-    assert not created_folder.exists()
-    assert_only_commit_is_requested(hub)
-
-
-@pytest.mark.parametrize("largest", ["1GB", "40KB"])
-def test_signature_of_a_hub_model_includes_its_commit(largest, hub, tiny_bert, tmp_path):
-    folder = shutil.copytree(tiny_bert, tmp_path / "main")
-    (folder / "model.safetensors").unlink()
-    model = BertForMaskedLM.from_pretrained(tiny_bert)
-    model.save_pretrained(folder, max_shard_size=largest)
-    assert (len(list(folder.glob("*.safetensors"))) > 1) == (largest == "40KB")
-    hub.folder = folder
-    (line,) = run_scorers(hub, tmp_path / "home", "", "InfoLMScorer")
-    score, signature = line.split(" ")
-    expected = InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)["infolm"]
-    assert float(score) == pytest.approx(expected, abs=1e-6)
-    assert f"some-one/tiny@{COMMIT}" in signature
-    # The downloaded files suffice to score offline with the same commit.
-    (again,) = run_scorers(hub, tmp_path / "home", COMMIT, "InfoLMScorer", offline="1")
-    assert_text_nearly_equal(again, line)
+    if offline:  # the cache suffices, even without its records of missing files
+        shutil.rmtree(tmp_path / "home/hub/models--some-one--tiny/.no_exist", ignore_errors=True)
+        again = run_scorers(hub, tmp_path / "home", COMMIT, *names, offline="1")
+        assert_text_nearly_equal("\n".join(again), "\n".join(lines))
 
 
 LOAD_REGISTERED = """
 import json, sys
 import evaluate
 
-infolm = evaluate.load("infolm", model_name_or_path=sys.argv[1])
-result = infolm.compute(predictions=["a cat sat"], references=["the cat slept on a mat"])
-print(json.dumps([result["infolm"], result["signature"]]))
+for line in sys.stdin:
+    infolm = evaluate.load("infolm", model_name_or_path=sys.argv[1])
+    result = infolm.compute(predictions=["a cat sat"], references=["the cat slept on a mat"])
+    print(json.dumps([result["infolm"], result["signature"]]), flush=True)
 """
 
 
-# 404: no such module; 401: no such repository; 503: out of service. Other tests are offline.
-@pytest.mark.parametrize("answer", [404, 401, 503, "unreachable"])
-def test_registered_metric_loads_regardless_of_the_hub_response(answer, hub, tiny_bert, tmp_path):
+def test_registered_metric_loads_regardless_of_the_hub_response(hub, tiny_bert, tmp_path):
     register(tmp_path / "home/modules")
-    hub.status = answer
     environment = {**hub.environment(tmp_path / "home"), "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
-    environment["HF_EVALUATE_OFFLINE"] = "0"
-    if answer == "unreachable":
-        environment["HF_ENDPOINT"] = "http://127.0.0.1:9"
-    result = json.loads(printed("-c", LOAD_REGISTERED, tiny_bert, cwd=tmp_path, env=environment))
+    environment["HF_EVALUATE_OFFLINE"] = "0"  # other tests are offline
     expected = InfoLMScorer(model_name_or_path=tiny_bert).score(*PAIR)
-    assert result == [pytest.approx(expected["infolm"], abs=1e-6), expected.signature]
-    assert bool(hub.requests) == (answer != "unreachable")
+    options = {"cwd": tmp_path, "env": environment, "stdin": subprocess.PIPE}
+    with started("-c", LOAD_REGISTERED, tiny_bert, **options) as process:
+        # 404: no such module; 401: no such repository; 503: out of service; None: no connection.
+        for hub.status in (404, 401, 503, None):
+            hub.requests.clear()
+            if hub.status is None:
+                hub.shutdown()
+                hub.server_close()
+            print(file=process.stdin, flush=True)
+            result = json.loads(process.stdout.readline())
+            assert result == [pytest.approx(expected["infolm"], abs=1e-6), expected.signature]
+            assert bool(hub.requests) == (hub.status is not None)

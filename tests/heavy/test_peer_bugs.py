@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.infolm.measures import MEASURES
-from tests.reference_infolm import ReferenceInfoLM
+from tests.reference_infolm import ReferenceInfoLM, log_power_sum
 
 CONVERSIONS = [  # measure, parameters, ratio of the peer's score to ours with symmetrize="none"
     ("kl_divergence", {}, -1.0),
@@ -90,11 +90,6 @@ def peer(folder, candidates, references, measure="kl_divergence", **settings):
 def approx_times(factor: float, scores: list[float]) -> object:
     """Return the scores times a factor, with a tolerance for float32 sums of probabilities."""
     return pytest.approx([factor * score for score in scores], rel=1e-4, abs=1e-6)
-
-
-def log_power_sum(log_p: Tensor, log_q: Tensor, s: float, t: float) -> float:
-    """Return the log of the sum of p^s q^t."""
-    return torch.logsumexp(s * log_p + t * log_q, -1).item()
 
 
 # The paper

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyarrow import Table, parquet
 
-from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
+from infolm_metric import InfoLMScorer, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.signature import Signature
 from infolm_metric.core.tables import Source
@@ -25,6 +25,7 @@ ROWS = [
     for number, (candidate, reference) in enumerate(PARAPHRASES)
 ]
 FISHER_RAO = "fisher_rao_distance"
+ONE_WORKER = ["score", "--engine", "ray", "--workers", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -65,30 +66,24 @@ def score_rows(rows, scorer):
     return score_source(scorer, source, "scores.parquet", workers=1)
 
 
-@pytest.mark.parametrize("metric", ["infolm", "menli", "toy"])
-def test_dataset_gets_the_scores_of_one_process(cluster, toy, tiny_bert, tiny_nli, metric):
+def test_dataset_gets_the_scores_of_one_process(cluster, tiny_bert):
     from infolm_metric.jobs.ray_jobs import score_dataset
 
-    bert, nli = ({"model_name_or_path": str(path)} for path in (tiny_bert, tiny_nli()))
-    measures = {"idf": "separate", "information_measure": ["l1", FISHER_RAO]}
-    kind, settings = {
-        "infolm": (InfoLMScorer, measures | bert),
-        "menli": (MENLIScorer, {"combine_with": InfoLMSettings(**bert), **nli}),
-        "toy": (ToyScorer, {"size": 2}),
-    }[metric]
+    settings = {"model_name_or_path": str(tiny_bert), "idf": "separate"}
+    settings["information_measure"] = ["l1", FISHER_RAO]
     dataset = ray.data.from_items(ROWS, override_num_blocks=2)
-    scored = score_dataset(dataset, metric=metric, batch=16, **settings)
+    scored = score_dataset(dataset, workers=2, batch=16, **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
-    for name, column in score_alone(kind, **settings).columns().items():
+    for name, column in score_alone(InfoLMScorer, **settings).columns().items():
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
 
 
 def test_sources_are_read_from_a_dataset_column(cluster, tiny_nli, capsys):
     rows = [{"prediction": "A cat sat.", "article": ["A dog ran.", "A cat."], "id": 1}]
-    write_lines(Path("pairs.jsonl"), rows)
-    arguments = ["score", "--engine", "ray", "--metric", "menli", "--model", str(tiny_nli())]
-    arguments += ["pairs.jsonl", "--source-column", "article", "-o", "scores.parquet"]
+    parquet.write_table(Table.from_pylist(rows), "pairs.parquet")
+    arguments = [*ONE_WORKER, "--metric", "menli", "--model", str(tiny_nli())]
+    arguments += ["pairs.parquet", "--source-column", "article", "-o", "scores.parquet"]
     assert main(arguments) == 0
     assert "|against:source|" in capsys.readouterr().out
     scorer = MENLIScorer(model_name_or_path=str(tiny_nli()))
@@ -109,11 +104,9 @@ def test_existing_column_is_not_overwritten(cluster):
         score_rows([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, kind):
+def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys):
     write_lines(Path("pairs.jsonl"), ROWS)
-    parquet.write_table(Table.from_pylist(ROWS), "pairs.parquet")
-    arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), f"pairs.{kind}"]
+    arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), "pairs.jsonl"]
     assert main([*arguments, "-o", "scores.parquet"]) == 0
     expected = score_alone(InfoLMScorer, model_name_or_path=str(tiny_bert))
     summary, signature = capsys.readouterr().out.splitlines()
@@ -131,9 +124,8 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
 def test_command_warns_once_and_reports_the_baseline(cluster, capsys):
     rows = [{"prediction": "\u6771\u4eac \U0001f642", "reference": "a dog \U0001f680"}] * 300
     write_lines(Path("pairs.jsonl"), rows)
-    options = ["--engine", "ray", "--model", "bundled", "--idf", "none", "--workers", "1"]
-    options += ["--rescale-with-baseline"]
-    assert main(["score", "pairs.jsonl", *options, "-o", "scores.parquet"]) == 0
+    options = ["--model", "bundled", "--idf", "none", "--rescale-with-baseline"]
+    assert main([*ONE_WORKER, "pairs.jsonl", *options, "-o", "scores.parquet"]) == 0
     streams = capsys.readouterr()
     assert streams.err.count("of the tokens are unknown to the model") == 1
     first, verdict, rescaled, signature = streams.out.splitlines()
@@ -143,11 +135,10 @@ def test_command_warns_once_and_reports_the_baseline(cluster, capsys):
     assert {f"{FISHER_RAO}_rescaled", FISHER_RAO} <= {*columns}
 
 
-def test_error_names_the_invalid_row(cluster, capsys):
+def test_error_names_the_invalid_row(cluster, toy, capsys):
     rows = [{"prediction": "a", "reference": "b"}, {"prediction": None, "reference": "b"}]
     write_lines(Path("wrong.jsonl"), rows)
-    options = ["--engine", "ray", "--model", "bundled", "--idf", "none"]
-    assert main(["score", *options, "wrong.jsonl", "-o", "none.parquet"]) == 2
+    assert main([*ONE_WORKER, "--metric", "toy", "wrong.jsonl", "-o", "none.parquet"]) == 2
     errors = capsys.readouterr().err
     assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in errors
 

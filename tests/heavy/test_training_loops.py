@@ -1,4 +1,4 @@
-"""The metric in training loops, which run as processes."""
+"""Training loops that log the metric, in one process and in two."""
 
 import gc
 import json
@@ -17,9 +17,6 @@ from tests.project_files import ROOT
 from tests.random_pairs import random_pairs, write_lines
 
 pytestmark = pytest.mark.xdist_group("ranks")
-
-EXAMPLES = ROOT / "tests" / "heavy"
-ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +37,9 @@ def pairs(tmp_path) -> Path:
 def test_trainer_logs_the_metric_and_keeps_the_best_checkpoint(
     summarizer, pairs, tiny_bert, tmp_path
 ):
-    example = EXAMPLES / "train_with_trainer.py"
-    printed(example, summarizer, pairs, tiny_bert, tmp_path / "out", env=ONE_THREAD)
+    from tests.heavy import train_with_trainer
+
+    train_with_trainer.main(*map(str, (summarizer, pairs, tiny_bert, tmp_path / "out")))
     log = json.loads((tmp_path / "out" / "log.json").read_text())
     evaluations = [entry for entry in log["log"] if "eval_loss" in entry]
     assert [entry["epoch"] for entry in evaluations][:4] == [1, 2, 3, 4]
@@ -53,8 +51,9 @@ def test_trainer_logs_the_metric_and_keeps_the_best_checkpoint(
 
 
 def test_accelerate_processes_share_the_scoring(summarizer, pairs, tiny_bert, tmp_path):
-    example = EXAMPLES / "train_with_accelerate.py"
-    output = printed(*TWO_RANKS, example, summarizer, pairs, tiny_bert, tmp_path, env=ONE_THREAD)
+    example = ROOT / "tests/heavy/train_with_accelerate.py"
+    environment = {"OMP_NUM_THREADS": "1"}
+    output = printed(*TWO_RANKS, example, summarizer, pairs, tiny_bert, tmp_path, env=environment)
     assert output.count("infolm") == 3  # printed by one process, once per epoch
     main, second = (json.loads((tmp_path / f"log-{rank}.json").read_text()) for rank in (0, 1))
     assert main == second

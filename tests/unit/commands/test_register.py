@@ -99,7 +99,7 @@ def test_checkout_can_be_loaded_by_path(path, tmp_path, monkeypatch, tiny_bert):
     assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS))
 
 
-def test_metric_of_another_package_is_registered_too(tmp_path):
+def test_metrics_of_other_packages_are_registered(tmp_path):
     scripts = register(tmp_path)  # METRICS includes the toy metric here
     toy = evaluate.load(str(scripts["toy"]), size=2)
     assert toy.compute(predictions=["a cat"], references=["a cat"])["toy"] == 1

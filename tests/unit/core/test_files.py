@@ -96,14 +96,12 @@ BAD_TABLES = [
     ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
     ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 3: a quoted cell"),
-    ("a.csv", 'prediction\treference\na\t"b\nc\td"\n', "line 2: a quoted cell"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
     ("a.csv", "the cat,the cat\na,b\n", "add a header"),
     ("a.csv", "the cat,a cat\na,b\n", "check the header and its separator"),
     ("a.tsv", "prediction,reference\na,b\n", "check the header and its separator"),
     ("a.csv", "candidate;reference\na,b\n", "expected 2 cells separated by ';'"),
     ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: expected 2 cells"),
-    ("a.jsonl", '[{"candidate": "a"}]', "line 1: not a JSON object; write one JSON object per"),
     ("a.jsonl", '[\n{"candidate": "a"}]', "jq -c '.[]' FILE"),
     ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
     ("a.json", "[]", "jq -c '.[]' FILE"),
@@ -168,11 +166,6 @@ def test_cells_with_line_ends_and_separators_trigger_a_single_warning(file):
     with pytest.warns(UserWarning, match="a.csv: 2 rows .* line 3") as warned:
         rows = [row for _, row in tables.read_rows(file("a.csv", content))]
     assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
-
-
-def test_quoted_tsv_cells_may_contain_line_ends(file):
-    path = file("a.tsv", 'prediction\treference\na\t"b\nc"\n')
-    assert list(tables.Source(path, lambda: tables.read_rows(path))) == [("a", ["b\nc"])]
 
 
 TEXT_LISTS = st.lists(st.text(st.characters(codec="utf-8")), min_size=1)

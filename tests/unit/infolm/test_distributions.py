@@ -47,12 +47,6 @@ def test_multiple_masks_cover_each_position_once_using_the_fewest_contexts(lengt
             assert set(positions) == set(positions[weighted])
 
 
-def test_an_empty_text_is_encoded_as_a_single_mask():
-    (window,) = split(0, make_text([]), np.zeros((0, WEIGHTINGS)), BERT, None)
-    assert window.ids.tolist() == [*BERT.prefix, BERT.mask, *BERT.suffix]
-    assert window.positions.tolist() == [[1]] and window.log_weights.shape == (1, 1, WEIGHTINGS)
-
-
 # Batches
 
 

@@ -33,22 +33,14 @@ TEMPERATURES = [0.05, 0.25, 1.0, 4.0]
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
 
-def assert_close(ours, theirs, temperature=1.0, tolerance=3e-5):
-    """Fail unless scores agree within tolerance x max(1, 1/T), relative above 1."""
-    allowed = tolerance * max(1.0, 1.0 / temperature)
-    for score, expected in zip(ours, theirs, strict=True):
-        assert math.isfinite(score)
-        assert abs(score - expected) <= allowed * max(1.0, abs(expected)), (score, expected)
-
-
-def assert_relatively_close(ours, theirs, temperature=1.0, floor=1e-9):
+def assert_close(ours, theirs, temperature=1.0, floor=1e-9):
     """Fail unless scores agree within a tolerance relative to the score, even for small scores.
 
     `floor` covers rounding errors of the literal implementation.
     """
-    assert_close(ours, theirs, temperature)
     allowed = 3e-5 * max(1.0, 1.0 / temperature)
     for score, expected in zip(ours, theirs, strict=True):
+        assert math.isfinite(score)
         assert abs(score - expected) <= allowed * abs(expected) + floor, (score, expected)
 
 
@@ -74,12 +66,29 @@ def test_symmetrization_and_idf_match_the_literal_implementation(scorer, literal
         options["symmetrize"] = symmetrize
         result = scorer.score(CANDIDATES, REFERENCES, information_measure=measure, **options)
         expected = literal.score(CANDIDATES, REFERENCES, measure, **options)
-        assert_relatively_close(result.scores[measure], expected, 0.25)
+        assert_close(result.scores[measure], expected, 0.25)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("interpolation", [0, 0.1])
+def test_every_measure_matches_the_literal_implementation(tiny_models, family, interpolation):
+    folder = tiny_models(family)
+    literal, scorer = ReferenceInfoLM(folder), InfoLMScorer(model_name_or_path=folder)
+    for temperature in TEMPERATURES:
+        for measure, alpha, beta in PARAMETERS:
+            options = {"alpha": alpha, "beta": beta, "interpolation": interpolation}
+            options |= {"temperature": temperature, "idf": "references"}
+            result = scorer.score(CANDIDATES, REFERENCES, information_measure=measure, **options)
+            expected = literal.score(CANDIDATES, REFERENCES, measure, **options)
+            # The literal arccos loses half of its digits near 1.
+            floor = 3e-8 if measure == "fisher_rao_distance" else 1e-9
+            assert_close(result.scores[measure], expected, temperature, floor)
 
 
 LONG_TEXTS = [LONG, "a boat", "", "yes"], ["a small red boat", LONG + " again", "rain fell", "no"]
-LONG_CASES = [  # all combinations for one family
-    *itertools.product(["bert"], [True, False], ["references", False], ["truncate", "window"]),
+LONG_CASES = [  # all pairs of values for one family
+    *(("bert", True, "references", "truncate"), ("bert", True, False, "window")),
+    *(("bert", False, "references", "window"), ("bert", False, False, "truncate")),
     *((family, True, "references", "window") for family in FAMILIES if family != "bert"),
 ]
 
@@ -91,7 +100,7 @@ def test_long_texts_match_the_literal_implementation(tiny_models, family, masked
     for max_length in (None, 17):
         options = {"idf": idf, "long_text": long_text, "max_length": max_length}
         expected = literal.score(*LONG_TEXTS, "fisher_rao_distance", **options)
-        assert_relatively_close(scorer.score(*LONG_TEXTS, **options)["scores"], expected)
+        assert_close(scorer.score(*LONG_TEXTS, **options)["scores"], expected)
 
 
 @settings(max_examples=25)
@@ -107,7 +116,7 @@ def test_arbitrary_texts_match_the_literal_implementation(scorer, literal, candi
     assert score == pytest.approx(swapped, abs=1e-9) and identical == 0 <= score
     assert score == 0 or not same
     expected = literal.score([candidate], [reference], "fisher_rao_distance")
-    assert_relatively_close([score], expected, floor=1e-6)
+    assert_close([score], expected, floor=1e-6)
 
 
 # Forward passes
@@ -161,10 +170,10 @@ def test_progress_covers_only_texts_that_are_not_cached(fresh_scorer):
 
 # Matrices
 
-SAMPLES = [REFERENCES[0], "the rain in Spain", "1 2 3", ""]
-SIMILAR = [f"{SAMPLES[0]}.", f"{SAMPLES[1]}.", *SAMPLES, "mat a on sat cat the"]
+SAMPLES = [REFERENCES[0], "the rain in Spain", ""]
+SIMILAR = [f"{SAMPLES[0]}.", *SAMPLES, "mat a on sat cat the"]
 LIMITS = [(symmetrize, 1.0, 0.5) for symmetrize in SYMMETRIZATIONS] + [("jeffreys", 1000.0, 0.5)]
-LIMITS += [("jeffreys", 1.0, alpha) for alpha in (1e-6, 1 - 1e-4, 1 + 1e-4, 2.0)]
+LIMITS += [("jeffreys", 1.0, alpha) for alpha in (1e-6, 1 - 1e-4)]
 
 
 @pytest.fixture(scope="module")
@@ -262,20 +271,6 @@ def test_cached_logits_replace_passes_and_change_no_score(
 # Interpolation with the text's own tokens
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-@pytest.mark.parametrize("weight", [0.1, 0.5])
-def test_interpolated_scores_match_the_literal_implementation(tiny_models, family, weight):
-    folder = tiny_models(family)
-    reference, ours = ReferenceInfoLM(folder), InfoLMScorer(model_name_or_path=folder)
-    for temperature in (0.25, 1.0):
-        for measure, alpha, beta in PARAMETERS:
-            options = {"alpha": alpha, "beta": beta, "interpolation": weight}
-            options |= {"temperature": temperature, "idf": "references"}
-            result = ours.score(CANDIDATES, REFERENCES, information_measure=measure, **options)
-            expected = reference.score(CANDIDATES, REFERENCES, measure, **options)
-            assert_close(result["scores"], expected, temperature)
-
-
 BOUNDED = [
     *((name, {}) for name, measure in MEASURES.items() if measure.symmetric),
     ("alpha_divergence", {"alpha": 0.3}),
@@ -306,11 +301,6 @@ def test_full_interpolation_compares_only_token_counts(scorer, measure, paramete
         sides = (token_weights(text, scorer.tokenizer, table) for text in (reference, candidate))
         expected = compare(measure, *(torch.from_numpy(p).log() for p in sides), **parameters)
         assert score == pytest.approx(expected.item(), abs=1e-9)
-
-
-def test_interpolation_does_not_change_a_text_without_tokens(scorer):
-    plain, mixed = (scorer.distributions([""], interpolation=weight) for weight in (0, 0.5))
-    torch.testing.assert_close(plain, mixed, rtol=1e-9, atol=0)
 
 
 def test_changing_the_interpolation_needs_no_forward_pass(fresh_scorer, monkeypatch):
@@ -357,7 +347,7 @@ def test_a_sweep_over_idf_equals_score_and_encodes_each_text_once(scorer, tiny_b
         for combination, result in rows:
             alone = scorer.score(CANDIDATES, REFERENCES, **{**vars(combination), "reuse_memory": 0})
             assert (result.signature, result.counts) == (alone.signature, alone.counts)
-            assert_close(result["scores"], alone["scores"], tolerance=1e-6)
+            assert_nearly_equal(result["scores"], alone["scores"])
 
 
 @pytest.mark.parametrize(("masks", "fully_masked"), [(0, 0), (1, 1), (2, 3), (3, 4)])

@@ -40,7 +40,7 @@ def fresh_warnings(monkeypatch):
 
 
 @pytest.mark.parametrize(("completion", "text"), TEXTS)
-def test_the_text_of_a_completion_is_what_the_assistant_wrote(completion, text):
+def test_text_of_a_completion_comes_from_messages_of_the_assistant(completion, text):
     assert completion_text(completion) == text
 
 
@@ -59,9 +59,7 @@ def test_rewards_are_the_scores_of_the_metric():
 
 @pytest.mark.filterwarnings("ignore:infolm")
 @pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer, MENLIScorer])
-def test_a_better_completion_has_a_higher_reward_whatever_the_metric(
-    scorer_type, tiny_bert, tiny_nli
-):
+def test_a_better_completion_has_a_higher_reward_for_every_metric(scorer_type, tiny_bert, tiny_nli):
     settings = {"model_name_or_path": tiny_nli() if scorer_type is MENLIScorer else tiny_bert}
     settings |= {"task": "answer"} if scorer_type is MENLIScorer else {"idf": False}
     settings |= {"layers": 2} if scorer_type is BaryScorer else {}
@@ -94,7 +92,7 @@ def test_trl_is_not_imported(monkeypatch):
 
 
 @pytest.mark.filterwarnings("default:infolm")
-def test_a_warning_is_shown_once_per_process_whatever_its_numbers(tiny_nli):
+def test_a_warning_is_shown_once_per_process_regardless_of_its_counts(tiny_nli):
     rewards = reward(MENLIScorer(model_name_or_path=tiny_nli(), task="answer"))
     with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
@@ -117,12 +115,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("settings", "message"), REFUSED)
-def test_scorers_that_give_no_reward_are_refused(settings, message):
+def test_scorers_without_a_single_reward_per_completion_are_rejected(settings, message):
     with pytest.raises(ValueError, match=message):
         reward(InfoLMScorer(**settings))
 
 
-def test_a_missing_column_is_an_error_that_names_the_columns():
+def test_error_for_a_missing_column_lists_the_columns():
     with pytest.raises(ValueError, match="no reference column .* answer.*; set reference_column"):
         reward(ToyScorer())(completions=["a"], answer=["a"])
     with pytest.raises((TypeError, ValueError), match="references"):

@@ -69,7 +69,9 @@ def signature(scorer, task, override):
 
 
 @pytest.mark.parametrize(("task", "override"), CASES)
-def test_a_task_sets_the_defaults_of_four_settings_and_explicit_values_win(task, override):
+def test_a_task_sets_the_defaults_of_four_settings_and_explicit_values_win(
+    scorer, model, task, override, no_model
+):
     expected = expected_values(task, override)
     settings = MENLISettings(task=task, **override)
     assert settings.several == isinstance(expected["formula"], tuple)
@@ -80,12 +82,7 @@ def test_a_task_sets_the_defaults_of_four_settings_and_explicit_values_win(task,
     assert settings.weight == expected["nli_weight"]
     for name in set(NAMES) - set(override):
         assert getattr(settings, name) is None
-
-
-@pytest.mark.parametrize(("task", "override"), CASES)
-def test_the_signature_shows_the_settings_in_use_however_they_are_passed(
-    scorer, model, task, override, no_model
-):
+    # The signature shows the settings in use, however they are passed.
     expected = signature(scorer, task, override)
     values = {"task": task, **override}
     settings = MENLISettings(model_name_or_path=model, **values)
@@ -98,7 +95,7 @@ def test_the_signature_shows_the_settings_in_use_however_they_are_passed(
 
 
 @pytest.mark.parametrize(("first", "second"), list(product(TASKS, TASKS)))
-def test_another_task_replaces_all_that_was_not_explicit(first, second):
+def test_another_task_replaces_all_values_that_are_not_explicit(first, second):
     for override in ({}, {"direction": "rh"}, {"combine_with": "recall", "formula": "e-n"}):
         settings = MENLISettings(task=first, **override)
         assert settings.replace(task=second) == MENLISettings(task=second, **override)
@@ -140,7 +137,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("values", "message"), REFUSED)
-def test_settings_that_contradict_a_task_are_refused(values, message):
+def test_settings_that_contradict_a_task_are_rejected(values, message):
     with pytest.raises(ValueError, match=message):
         MENLISettings(**values)
 
@@ -151,6 +148,7 @@ def test_the_task_source_requires_sources_and_rejects_references(scorer, model, 
     metric = MENLI(model_name_or_path=model, task="source")
     plain = MENLI(model_name_or_path=model)
     plain.add_batch(**PAIRS)
+    cases = make_cases([Item("1", ("The city has 12 rooms.", "There are 12 rooms."))])
     calls = [
         lambda: source.score(**PAIRS),
         lambda: source.score(**PAIRS, sources=PAIRS["references"]),
@@ -167,6 +165,7 @@ def test_the_task_source_requires_sources_and_rejects_references(scorer, model, 
         lambda: source.select(["a", "b"]),
         lambda: source.make_baseline([f"text {i}" for i in range(50)], 20, 1),
         lambda: source.score_part(Pairs(["a"], [["b"]]), source.settings, None),
+        lambda: evaluate_robustness(cases, {"menli": source}),
     ]
     for call in calls:
         with pytest.raises((TypeError, ValueError), match="source"):
@@ -196,30 +195,3 @@ def test_the_command_line_sets_a_task(scorer, model, task, tmp_path, capsys):
         assert main([*words, *flags]) == 0
         lines = capsys.readouterr().out.splitlines()
         assert lines[-1] == f"signature: {signature(scorer, task, override)}"
-
-
-def test_commands_that_compare_with_references_reject_the_task_source(model, tmp_path, capsys):
-    texts = [f"The {word} is {size}." for word in ("cat", "dog") for size in range(25)]
-    (tmp_path / "a.txt").write_text("\n".join(texts))
-    (tmp_path / "b.txt").write_text("\n".join(texts[::-1]))
-    (tmp_path / "rows.jsonl").write_text('{"candidates": ["a cat", "a dog"]}\n')
-    (tmp_path / "table.jsonl").write_text('{"prediction": "a cat", "references": ["a dog"]}\n')
-    paths = {path.name: str(path) for path in tmp_path.iterdir()}
-    commands = [
-        ["score", paths["table.jsonl"]],
-        ["score", "a cat", "a dog"],
-        ["score", paths["table.jsonl"], "-o", str(tmp_path / "scores.jsonl")],
-        ["compare", paths["a.txt"], paths["b.txt"], "-r", paths["a.txt"]],
-        ["select", paths["rows.jsonl"]],
-        ["baseline", paths["a.txt"], "-o", str(tmp_path / "baseline")],
-    ]
-    for words in commands:
-        assert main([*words, "--metric", "menli", "--model", model, "--task", "source"]) == 2
-        assert "task='source'" in capsys.readouterr().err
-    assert not (tmp_path / "baseline").exists()
-
-
-def test_robustness_rejects_the_task_source(model):
-    cases = make_cases([Item("1", ("The city has 12 rooms.", "There are 12 rooms."))])
-    with pytest.raises(ValueError, match="task='source'"):
-        evaluate_robustness(cases, {"menli": MENLIScorer(model_name_or_path=model, task="source")})

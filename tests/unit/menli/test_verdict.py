@@ -50,20 +50,14 @@ def test_several_answers_get_the_number_of_each_verdict(capsys, tmp_path, monkey
     assert "verdicts: 2 likely correct, 0 unclear, 1 likely wrong (" in line
 
 
-OTHERS = [
-    ["--direction", "avg"],
-    ["--formula", "e"],
-    ["--nli-weight", "0.4"],
-    ["--multi-reference", "mean"],
-    ["--combine-with", "none"],
-    ["--max-length", "100"],
-    ["--dtype", "bfloat16"],
-]
+OTHERS = {"direction": "avg", "formula": "e", "nli_weight": 0.4, "multi_reference": "mean"}
+OTHERS |= {"combine_with": "none", "max_length": 100, "dtype": "bfloat16"}
 
 
-@pytest.mark.parametrize("words", OTHERS)
-def test_other_settings_have_no_thresholds(capsys, words):
-    line = verdict_line(capsys, "--task", "answer", *words, *ANSWERS[0])
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_settings_have_no_thresholds(name, no_model):
+    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", **{name: OTHERS[name]})
+    line = describe_verdicts(scorer, scorer.signature(), {"texts": 2}, [0.9])
     assert line.startswith("verdict: none") and "bundled" in line
 
 
@@ -73,12 +67,12 @@ def test_explicit_settings_equal_to_the_defaults_keep_the_thresholds(capsys):
     assert line.startswith("verdict: likely correct")
 
 
-def test_other_tasks_have_no_line(capsys):
+def test_other_tasks_get_no_verdict(capsys):
     assert verdict_line(capsys, *ANSWERS[0]) is None
     assert verdict_line(capsys, "--task", "summary", *ANSWERS[0]) is None
 
 
-def test_other_models_sources_and_texts_out_of_domain_get_no_verdict(tiny_nli):
+def test_other_models_sources_and_out_of_domain_texts_get_no_verdict(tiny_nli):
     pair = {"predictions": [ANSWERS[0][0]], "references": [ANSWERS[0][1]]}
     code = ["def f(x): return [y for y in x if y != 'a' and self.z[y] == {}]"]
     bundled = MENLIScorer(model_name_or_path="bundled", task="answer")

@@ -159,7 +159,7 @@ def test_each_id_has_the_same_probability_in_a_plan():
     assert stats.chisquare(counts).pvalue > 0.01
 
 
-def test_wrong_arguments_are_rejected():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(ValueError, match=r"shapes \[2\] and \[3\]"):
         estimate_mean(np.ones(2), np.ones(3))
     with pytest.raises(ValueError, match="finite"):
