@@ -230,7 +230,7 @@ class FastEncoder(nn.Module):
 
 def _by_group(rows: Tensor, groups: Groups, *heads: int) -> list[Tensor]:
     """Split rows by group, [texts, tokens, *heads, width] each."""
-    parts = rows.split([group.numel() for group in groups])
+    parts = rows.split_with_sizes([group.numel() for group in groups])
     return [part.view(*group.shape, *heads, -1) for part, group in zip(parts, groups, strict=True)]
 
 

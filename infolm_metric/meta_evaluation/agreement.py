@@ -259,8 +259,8 @@ def _williams_p_value(
     """Return the p-value of Williams' test on system means; NaN for fewer than 4 systems."""
     if len(human) < 4:
         return math.nan
-    means = map(correlations.system_means, (human, metric, other))
-    return significance.compare_metrics(*means, coefficient).p_value
+    first, second, third = map(correlations.system_means, (human, metric, other))
+    return significance.compare_metrics(first, second, third, coefficient).p_value
 
 
 # Formatting.

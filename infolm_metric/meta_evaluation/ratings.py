@@ -237,7 +237,7 @@ def parse_score(where: str, column: str, value: Any) -> float:
     expected = "numbers"
     with suppress(OverflowError, TypeError, ValueError):
         number = json.loads(value) if isinstance(value, str) else value
-        if isinstance(number, Real) and not isinstance(number, bool):
+        if not isinstance(number, bool) and isinstance(number, Real):
             if math.isfinite(score := float(number)):
                 return score
             expected = "finite numbers"
