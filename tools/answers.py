@@ -466,7 +466,7 @@ def explore(rows: Rows, arguments: argparse.Namespace) -> None:
 
 
 def errors(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print 20 random errors of each type, and the categories of errors read by hand."""
+    """Print 20 random errors of each type, and the categories of the manually reviewed errors."""
     scores = metric_scores(rows, read_scores(arguments.scores))[TASK]
     correct = np.array([row["human"]["correct"] == 1 for row in rows])
     sides = {

@@ -42,7 +42,7 @@ class DataSet:
 
     @property
     def predictions(self) -> list[str]:
-        """Predictions of all languages, [rows]."""
+        """Predictions in all languages, [rows]."""
         return [text for part in self.parts.values() for text in part.predictions]
 
     @property

@@ -97,7 +97,7 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
     if isinstance(layers, tuple):
         if not layers or len(set(layers)) < len(layers) or min(layers) < 0:
             raise ValueError(
-                "layers must be one or more distinct indices of hidden states, from 0 (the "
+                "layers must be one or more distinct hidden-state indices, starting at 0 (the "
                 f"embeddings), got {layers!r}"
             )
         return tuple(sorted(layers))

@@ -355,7 +355,7 @@ def count_rows(
     max_length: int | None,
     column: str,
 ) -> dict[str, list[Any]]:
-    """Count the documents in one column of a batch, as `count_tokens` does."""
+    """Count document frequencies in one column of a batch, in the same way as `count_tokens`."""
     if column not in rows:
         raise ValueError(
             f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "

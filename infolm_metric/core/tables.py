@@ -444,7 +444,7 @@ def _parse_cell(name: str, cell: str) -> Any:
             ) from None
     if isinstance(value, dict | set):
         raise ValueError(
-            f"{name} must be a text or a list of texts, got the {type(value).__name__} "
-            f"{reprlib.repr(cell)}; if this is meant to be a text, write the table as JSON Lines"
+            f"{name} must be a string or a list of strings, got {reprlib.repr(cell)} (a "
+            f"{type(value).__name__}); if it is meant to be a string, write the table as JSON Lines"
         )
     return value if isinstance(value, list | tuple) else cell

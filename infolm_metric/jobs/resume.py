@@ -132,8 +132,8 @@ def run_job(
 
     Raises:
         TypeError, ValueError: a row is invalid, the input can be read only once, the existing job
-            has different settings or a different input or is running, or `output` was not written
-            by a job.
+            is still running or used different settings or input, or `output` was not written by a
+            job.
         OSError: the output cannot be written; complete chunks are kept.
 
     >>> import tempfile

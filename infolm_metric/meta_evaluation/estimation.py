@@ -44,12 +44,12 @@ class MeanEstimate:
 
     Attributes:
         rated: the number of rows with a human score.
-        rows: the number of all rows.
+        rows: the total number of rows.
         ratings: the mean of the ratings alone.
         estimate: the prediction-powered estimate.
         metric_weight: lambda of PPI++, in human scores per unit of the metric.
-        equivalent_ratings: the number of ratings that would give an interval as narrow as the
-            estimate's without the metric.
+        equivalent_ratings: the number of ratings that, without the metric, would give an equally
+            narrow interval.
     """
 
     rated: int
@@ -122,7 +122,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
 
 
 def _regress(y: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the slope of y on m and the leverages; a slope that depends on one rating is 0."""
+    """Return the slope of y on m, or 0 if a single rating determines it, and the leverages."""
     centered = m - m.mean()
     squares = float(centered @ centered)
     if not np.ptp(m):
@@ -186,7 +186,7 @@ def expected_width(rated: int, rows: int, correlation: float) -> float:
 
     Args:
         rated: number of rows to be rated, at least 3.
-        rows: number of all rows.
+        rows: total number of rows.
         correlation: assumed Pearson correlation of ratings and metric, from -1 to 1; 0 for the
             interval from the ratings alone.
 

@@ -208,7 +208,7 @@ def check_varies(name: str, values: Any) -> None:
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):
-    ValueError: column 'fluency': all 2 values are 3, so correlations are not defined; remove it
+    ValueError: column 'fluency': all 2 values are 3, so correlations are undefined; ...
     """
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]

@@ -136,7 +136,7 @@ def compare(
     limits.check_group("the candidate", candidate, references)
     if not all(text.strip() for text in (candidate, *references)):
         side = "reference" if candidate.strip() else "candidate"
-        raise ValueError(f"the {side} is empty; enter a text")
+        raise ValueError(f"the {side} is empty; enter some text")
     model = settings["model_name_or_path"]
     limits.check_compared(token_counts([candidate, *references], model), model)
     with LOCK:
@@ -204,7 +204,7 @@ def score_in_parts(
 
 
 def find_stats(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
-    """Return the package's baseline for these settings and these numbers of references, if any."""
+    """Return the package's baseline for these settings and reference counts, or None."""
     counts = Counter(pairs.counts)
     stats = most_frequent(scorer.baseline_stats(settings, statistics, None, counts), counts)
     return stats[settings.names[0]] if stats else None
