@@ -28,7 +28,7 @@ INVALID_LAYERS = [
     (0, "layers must be at least 1, got 0"),
     (2.5, "layers must be a whole number"),
     ("al", "layers must be a number of last hidden states, 'all', or indices .*'al'"),
-    ([], "layers must be one or more distinct indices"),
+    ([], "layers must be one or more distinct"),
     ([1, 1], "distinct indices"),
     ([-1], "layers must"),
     (np.array([[4]]), "layers must be"),
