@@ -20,10 +20,11 @@ metrics on the same pairs and cores with the same float32 weights; other librari
 """
 
 import argparse
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -113,39 +114,53 @@ def save_model(folder: Path) -> Any:
 
 
 def time_metric(
-    name: str, folder: str, pairs: list[Pair], repeats: int, settings: dict[str, Any]
+    name: str, folder: str, pairs: list[Pair], settings: dict[str, Any], count: bool
 ) -> dict[str, float]:
-    """Measure the time, rate, memory and throughput of a metric on the pairs."""
+    """Measure a metric's seconds and memory on the pairs, and optionally count its operations."""
     score = RUNNERS[name](folder, **settings)
     score(WARM_UP, WARM_UP[::-1])
     before, columns = peak_memory(), [list(column) for column in zip(*pairs, strict=True)]
-    seconds = median_seconds(lambda: score(*columns), repeats)
+    seconds = median_seconds(lambda: score(*columns))
     memory = peak_memory() - before
     with FlopCounterMode(display=False) as counter:
-        score(*columns)
-    gigaflops = counter.get_total_flops() / seconds / 1e9
-    rate = len(pairs) / seconds
-    return {"seconds": seconds, "rate": rate, "memory": memory, "gigaflops": gigaflops}
+        score(*(columns if count else (WARM_UP, WARM_UP)))
+    return {"seconds": seconds, "memory": memory, "operations": counter.get_total_flops()}
 
 
-def gemm_gigaflops(dtype: str, size: int = 2048) -> float:
-    """Return the throughput of a multiplication of two large matrices."""
+def gemm_rate(dtype: str, size: int = 2048) -> float:
+    """Return the operations per second of a multiplication of two large matrices."""
     matrix = torch.ones(size, size, dtype=getattr(torch, dtype))
-    seconds = median_seconds(lambda: matrix @ matrix, 5)
-    return 2 * size**3 / seconds / 1e9
+    return 2 * size**3 / median_seconds(lambda: matrix @ matrix, 5)
 
 
 def measure(
-    names: Iterable[str],
-    folder: str,
-    pairs: list[Pair],
-    arguments: argparse.Namespace,
-    **settings: Any,
+    runs: Mapping[str, tuple[str, str, str]], pairs: list[Pair], arguments: argparse.Namespace
 ) -> dict[str, dict[str, float]]:
-    """Run `time_metric` for each metric in a separate process."""
-    job = {"folder": folder, "pairs": pairs, "repeats": arguments.repeats, "settings": settings}
+    """Time metrics (name, folder, dtype) in separate processes, in alternation.
+
+    Returns medians over --repeats. "of GEMM" is relative to matrix products timed before and after
+    the process.
+    """
     threads = {"OMP_NUM_THREADS": str(arguments.threads)} if arguments.threads else {}
-    return {name: in_process("tools.speed", {"name": name, **job}, **threads) for name in names}
+    results: dict[str, list[dict[str, float]]] = {title: [] for title in runs}
+    for repeat in range(arguments.repeats):
+        for title, (name, folder, dtype) in runs.items():
+            settings = {"dtype": dtype} if name in OURS else {}
+            job = {"name": name, "folder": folder, "pairs": pairs, "settings": settings}
+            before = gemm_rate(dtype)
+            result = in_process("tools.speed", {**job, "count": repeat == 0}, **threads)
+            peak = (before + gemm_rate(dtype)) / 2
+            operations = (results[title] or [result])[0]["operations"]
+            result["of GEMM"] = operations / result["seconds"] / peak
+            results[title].append(result)
+    medians = {
+        title: {key: statistics.median(result[key] for result in column) for key in column[0]}
+        for title, column in results.items()
+    }
+    return {
+        title: {**result, "rate": len(pairs) / result["seconds"]}
+        for title, result in medians.items()
+    }
 
 
 def rates(arguments: argparse.Namespace) -> None:
@@ -160,7 +175,8 @@ def rates(arguments: argparse.Namespace) -> None:
         for load, pairs in loads.items():
             if arguments.only not in f"bundled, {load}":
                 continue
-            results = measure(RUNNERS, folder, pairs, arguments)
+            runs = {name: (name, folder, "float32") for name in RUNNERS}
+            results = measure(runs, pairs, arguments)
             infolm, peer = results["infolm"], results["torchmetrics InfoLM"]
             cells = [f"{result['rate']:.3g}" for result in results.values()]
             cells.append(f"{infolm['rate'] / peer['rate']:.1f}")
@@ -181,21 +197,23 @@ def peers(arguments: argparse.Namespace) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         save_model(Path(folder))
+        runs = {"BERTScore": ("BERTScore", folder, "float32")}
+        runs |= {
+            f"{name}, {word}": (name, folder, word) for word in arguments.dtypes for name in OURS
+        }
+        if arguments.model:
+            title = Path(arguments.model).name
+            for name in ("baryscore", "BERTScore"):
+                runs[f"{name}, {title}"] = (name, arguments.model, "float32")
         for load, pairs in loads.items():
-            peer = measure(["BERTScore"], folder, pairs, arguments)
-            others = dict(peer)
-            if arguments.model:
-                title = Path(arguments.model).name
-                other = measure(("baryscore", "BERTScore"), arguments.model, pairs, arguments)
-                others |= {f"{name}, {title}": result for name, result in other.items()}
-            for dtype in arguments.dtypes:
-                peak = gemm_gigaflops(dtype)
-                results = measure(OURS, folder, pairs, arguments, dtype=dtype)
-                for name, result in (results | (others if dtype == "float32" else {})).items():
-                    times = result["seconds"] / peer["BERTScore"]["seconds"]
-                    cells = [f"{result['rate']:.2f}", f"{result['seconds']:.1f}", f"{times:.2f}"]
-                    cells.append(f"{100 * result['gigaflops'] / peak:.0f}%")
-                    rows.append([load, f"{name}, {dtype}", *cells, f"{result['memory']:.0f}"])
+            if arguments.only not in load:
+                continue
+            results = measure(runs, pairs, arguments)
+            for name, result in results.items():
+                times = result["seconds"] / results["BERTScore"]["seconds"]
+                cells = [f"{result['rate']:.2f}", f"{result['seconds']:.1f}", f"{times:.2f}"]
+                cells += [f"{100 * result['of GEMM']:.0f}%", f"{result['memory']:.0f}"]
+                rows.append([load, name, *cells])
     header = ["texts", "metric", "pairs/s", "seconds", "time, BERTScore = 1", "of GEMM"]
     title = f"Comparison with BERTScore on {cpu_name()}"
     show(title, [*header, "memory, MB"], rows, arguments.csv)
@@ -284,7 +302,11 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=64)
     parser.add_argument("--samples", type=int, default=8, help="shared references in `peers`")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", default="", help="row of `rates`, or sample ids for `masks`")
+    parser.add_argument(
+        "--only",
+        default="",
+        help="part of a row title of `rates` or `peers`, or sample ids for `masks`",
+    )
     parser.add_argument("--dtypes", nargs="+", default=["float32"], help="data types for `peers`")
     parser.add_argument("--model", help="folder of another encoder for `peers`")
     parser.add_argument("--threads", type=int, help="default: all cores")
