@@ -46,11 +46,6 @@ def is_correct(logits: Tensor, labels: np.ndarray) -> np.ndarray:
     return np.where(labels < 0, predictions != 0, predictions == labels)
 
 
-def has_three_labels(sources: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return whether the source of each row has three labels, bool [rows]; HANS has only two."""
-    return ~np.isin(sources, sources[labels < 0])
-
-
 def expected_calibration_error(logits: Tensor, labels: np.ndarray) -> float:
     """Return the mean |confidence - accuracy| over bins, weighted by size (Guo et al. 2017)."""
     confidence = torch.softmax(logits, dim=-1).amax(-1).numpy()
@@ -82,7 +77,8 @@ def main() -> None:
     model = AutoModelForSequenceClassification.from_pretrained(args.model, dtype=torch.float32)
     logits = compute_logits(model.eval(), tokenizer, rows)
     labels, sources = rows["label"].to_numpy(), rows["source"].to_numpy()
-    three_way, for_fitting = has_three_labels(sources, labels), is_for_fitting(rows["premise"])
+    three_way = ~np.isin(sources, sources[labels < 0])  # HANS has only two labels
+    for_fitting = is_for_fitting(rows["premise"])
     temperature = 1.0
     if args.calibrate:
         mask = (labels >= 0) & for_fitting  # includes entailment rows of HANS
@@ -102,10 +98,8 @@ def main() -> None:
     ]
     show("Held-out pairs", ["source", "pairs", "accuracy, %"], table)
     mask = three_way & ~for_fitting
-    before, after = (
-        expected_calibration_error(logits[mask] / divisor, labels[mask])
-        for divisor in (1.0, temperature)
-    )
+    before = expected_calibration_error(logits[mask], labels[mask])
+    after = expected_calibration_error(logits[mask] / temperature, labels[mask])
     print(
         f"\nCalibration, {mask.sum()} pairs: temperature {temperature:.3f}, "
         f"expected calibration error {before:.3f}, after calibration {after:.3f}"

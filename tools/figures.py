@@ -12,12 +12,11 @@
 """
 
 import argparse
-import csv
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import pandas as pd
 import torch
 
 from infolm_metric import InfoLMScorer
@@ -26,7 +25,6 @@ REFERENCE = "A cat was asleep on the couch."
 CANDIDATE = "The cat slept on the sofa."
 COLOURS = {"reference": "#1f5a92", "candidate": "#c2571a"}
 PREDICTIONS, WORDS, LETTERS = 3, 12, 4
-COMBINATION = "MENLI with "
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # Okabe and Ito 2008
 
 
@@ -76,23 +74,17 @@ def comparison() -> Any:
     return figure
 
 
-def trade(rows: Iterable[dict[str, str]]) -> Any:
+def trade(table: pd.DataFrame) -> Any:
     """Plot detected attacks against segment-level tau, for MENLI combined with other metrics."""
-    by_name = {row["metric"]: row for row in rows}
-    titles = [name for name in by_name if name.startswith(COMBINATION)]
-    partners = dict.fromkeys(name.removeprefix(COMBINATION).rpartition(" ")[0] for name in titles)
-    sets = list(next(iter(by_name.values())))[2:]
+    partners = table.index.str.extract("MENLI with (.*) ", expand=False)  # without the weight
+    sets = table.columns[1:]
     figure, panels = plt.subplots(1, len(sets), figsize=(2.9 * len(sets), 2.8), squeeze=False)
     for axes, data in zip(panels[0], sets, strict=True):
-        for colour, partner in zip(OKABE_ITO, partners, strict=False):
-            title = f"{COMBINATION}{partner}"
-            line = [row for name, row in by_name.items() if name.rpartition(" ")[0] == title]
-            for style, points in (("o-", line), ("x", [by_name[partner]])):
-                columns = [
-                    [float(row[name]) for row in points] for name in (data, "attacks detected")
-                ]
-                label = partner if style == "x" else None
-                axes.plot(*columns, style, markersize=3, color=colour, label=label)
+        points = table[[data, "attacks detected"]]
+        for colour, partner in zip(OKABE_ITO, partners.dropna().unique(), strict=False):
+            combinations = points[partners == partner].to_numpy()
+            axes.plot(*combinations.T, "o-", markersize=3, color=colour)
+            axes.plot(*points.loc[partner], "x", markersize=3, color=colour, label=partner)
         axes.set(title=data, xlabel="segment-level tau, x 100")
         axes.spines[["top", "right"]].set_visible(False)
     panels[0, 0].set_ylabel("attacks detected, %")
@@ -112,8 +104,7 @@ def main() -> None:
     if arguments.figure == "comparison":
         figure = comparison()
     else:
-        with arguments.csv.open(encoding="utf-8") as file:
-            figure = trade(csv.DictReader(file))
+        figure = trade(pd.read_csv(arguments.csv, index_col="metric"))
     options = {"metadata": {"Date": None}} if arguments.output.suffix == ".svg" else {}
     figure.savefig(arguments.output, dpi=120, **options)
 

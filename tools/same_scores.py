@@ -59,6 +59,15 @@ ENCODINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # of InfoLM, each with al
     ("several", {"multi_reference": "mean"}),
     ("several", {"multi_reference": "mean", "masks_per_pass": 2, "reuse_memory": 0}),
 )
+SWEEPS: tuple[dict[str, Any], ...] = (
+    {"temperatures": [0.5, 1.0, 1.5], "information_measure": [*BASIC_MEASURES]},
+    {
+        "temperatures": [1.0, 1.5],
+        "alphas": [0.25, 0.5, 2.0],
+        "betas": [0.25, 0.5, 1.0],
+        "information_measure": ["alpha", "renyi", "beta", "ab"],
+    },
+)
 FORMULAS = ["e", "-c", "e-n", "e-c", "e-n-2c"]
 
 Case = tuple[str, dict[str, Any]]  # name of a corpus, settings of a call
@@ -76,22 +85,8 @@ def infolm_cases(model: str, idfs: Sequence[Any]) -> Iterator[Case]:
             yield corpus, {"idf": idf, **MEASURES[0], **settings}
         if model != "bundled":
             yield "many", {"idf": idf, "information_measure": ["fisher_rao", "kl"]}
-    sweeps = (
-        {
-            "temperatures": [0.5, 1.0, 1.5],
-            "idfs": [*idfs],
-            "information_measure": [*BASIC_MEASURES],
-        },
-        {
-            "temperatures": [1.0, 1.5],
-            "alphas": [0.25, 0.5, 2.0],
-            "betas": [0.25, 0.5, 1.0],
-            "idfs": ["references", False],
-            "information_measure": ["alpha", "renyi", "beta", "ab"],
-        },
-    )
-    for settings in sweeps:
-        yield "several", {"sweep": True, "multi_reference": "mean", **settings}
+    for settings in SWEEPS:
+        yield "several", {"sweep": True, "multi_reference": "mean", "idfs": [*idfs], **settings}
 
 
 def baryscore_cases(model: str, idfs: Sequence[Any]) -> Iterator[Case]:
@@ -154,31 +149,36 @@ def make_corpora(count: int) -> dict[str, Any]:
     }
 
 
+def build_model(metric: str, family: str, folder: Path) -> str:
+    """Build a tiny model of a family in a folder, and return its path."""
+    from tests import model_families, nli_models
+
+    if family == "bundled":
+        return family
+    if metric == "menli":
+        return str(nli_models.build(folder, family))
+    return str(model_families.build(family, folder))
+
+
 def score_all(
-    checkout: str, metric: str, models: Mapping[str, str], corpora: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the scores that a checkout computes with each model."""
+    checkout: str, models: Iterable[tuple[str, str, str]], corpora: Mapping[str, Any]
+) -> dict[str, list[list[Scores]]]:
+    """Return the scores that a checkout computes for each metric, family and model."""
     warnings.simplefilter("ignore")
     sys.path.insert(0, checkout)
-    from transformers import AutoTokenizer
-
     import infolm_metric
 
-    package = Path(infolm_metric.__file__).parent
-    if package.parent != Path(checkout):
-        raise SystemExit(f"imported {package} instead of the package in {checkout}")
-    scores: dict[str, list[Scores]] = {}
-    for name, model in models.items():
-        tokenizer = AutoTokenizer.from_pretrained(
-            package / "bundled" if model == "bundled" else model
-        )
-        table = infolm_metric.IDF.from_corpus(corpora["IDF"], tokenizer)
-        scorer = getattr(infolm_metric, SCORERS[metric])(
-            model_name_or_path=model, device="cpu", dtype="float32"
-        )
-        cases = CASES[metric](name, (*IDFS[:-1], table))
-        scores[name] = [call(scorer, corpora[corpus], settings) for corpus, settings in cases]
-    return scores
+    imported = Path(infolm_metric.__file__).parents[1]
+    if imported != Path(checkout):
+        raise SystemExit(f"imported the package in {imported} instead of {checkout}")
+    scores = []
+    for metric, family, model in models:
+        scorer_type = getattr(infolm_metric, SCORERS[metric])
+        scorer = scorer_type(model_name_or_path=model, device="cpu", dtype="float32")
+        table = infolm_metric.IDF.from_corpus(corpora["IDF"], scorer.tokenizer)
+        cases = CASES[metric](family, (*IDFS[:-1], table))
+        scores.append([call(scorer, corpora[corpus], settings) for corpus, settings in cases])
+    return {"scores": scores}
 
 
 def call(scorer: Any, texts: Sequence[Any], settings: dict[str, Any]) -> Scores:
@@ -205,14 +205,10 @@ def compare(
     for (corpus, settings), before, after in zip(cases, old, new, strict=True):
         if isinstance(before, str) or isinstance(after, str):
             errors = [scores for scores in (before, after) if isinstance(scores, str)]
-            print(
-                f"errors in {len(errors)} of 2 checkouts: {corpus}, {settings}: {errors}",
-                file=sys.stderr,
-            )
+            print(f"{len(errors)} of 2 failed: {corpus}, {settings}: {errors}", file=sys.stderr)
             continue
         if list(before) != list(after):
-            names = f"{list(before)} and {list(after)}"
-            raise SystemExit(f"{corpus}, {settings}: the score names differ: {names}")
+            raise SystemExit(f"{corpus}, {settings}: score names {[*before]} and {[*after]} differ")
         for name, column in before.items():
             for x, y in zip(column, after[name], strict=True):
                 difference = abs(x - y) / max(1.0, abs(x))
@@ -239,33 +235,25 @@ def main() -> int:
     checkouts = [path.resolve() for path in (arguments.other, ROOT)]
     if checkouts[0] == checkouts[1]:
         parser.error(f"{checkouts[0]} is this checkout; pass the path of another checkout")
-    from tests import model_families, nli_models
+    from tests.model_families import FAMILIES
 
-    families = arguments.families or [*model_families.FAMILIES, "bundled"]
-    comparisons, rows = [], []
+    pairs = product(arguments.metrics, arguments.families or ["bundled", *FAMILIES])
     with tempfile.TemporaryDirectory() as temporary:
-        for metric in arguments.metrics:
-            models = {"bundled": "bundled"} if "bundled" in families else {}
-            for family in families:
-                place = Path(temporary, metric, family)
-                if family != "bundled" and metric == "menli":
-                    models[family] = str(nli_models.build(place, family))
-                elif family != "bundled":
-                    models[family] = str(model_families.build(family, place))
-            job = {"metric": metric, "models": models, "corpora": make_corpora(arguments.many)}
+        models = [(*pair, build_model(*pair, Path(temporary, *pair))) for pair in pairs]
+        job = {"models": models, "corpora": make_corpora(arguments.many)}
 
-            def run(checkout: Path, job: Mapping[str, Any] = job) -> dict[str, Any]:
-                environment = {"HF_HOME": f"{temporary}/{checkout.name}", "HF_HUB_OFFLINE": "1"}
-                job = {"checkout": str(checkout), **job}
-                return in_process("tools.same_scores", job, OMP_NUM_THREADS="1", **environment)
+        def run(checkout: Path) -> dict[str, Any]:
+            environment = {"HF_HOME": f"{temporary}/{checkout.name}", "HF_HUB_OFFLINE": "1"}
+            inputs = {"checkout": str(checkout), **job}
+            return in_process("tools.same_scores", inputs, OMP_NUM_THREADS="1", **environment)
 
-            with ThreadPoolExecutor(2) as pool:
-                old, new = pool.map(run, checkouts)
-            for model in models:
-                part = list(compare(CASES[metric](model, IDFS), old[model], new[model]))
-                comparisons += part
-                rows.append(row(f"{metric}, {model}", part))
-                print(rows[-1], file=sys.stderr, flush=True)
+        with ThreadPoolExecutor(2) as pool:
+            results = [result["scores"] for result in pool.map(run, checkouts)]
+    comparisons, rows = [], []
+    for (metric, family, _), old, new in zip(models, *results, strict=True):
+        part = list(compare(CASES[metric](family, IDFS), old, new))
+        comparisons += part
+        rows.append(row(f"{metric}, {family}", part))
     total = row("all", comparisons)
     header = ["metric, model", "scores", "not identical", "largest difference", "settings"]
     show("Scores of two checkouts", header, [*rows, total])

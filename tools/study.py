@@ -38,6 +38,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu import sentence_bleu, sentence_chrf, sentence_ter
 
 from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer, combine
 from infolm_metric.core.settings import BUNDLED_FOLDER
@@ -49,6 +51,7 @@ from tools.tables import show
 Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN if not scored
 CHUNK = 160  # rows scored between saves
 LAYER = 5  # layer of the bundled encoder, which has 6, for BERTScore
+ROUGE = RougeScorer(["rougeL"], use_stemmer=True)
 TEMPERATURES, INTERPOLATIONS = (1.0, 2.0), (0.0, 0.1, 0.2, 0.3, 0.5)
 COMPARISONS = ("BERTScore", "chrF")
 STATISTICS = {"system": ("pearson", "system-level r"), "text": ("kendall", "segment-level tau")}
@@ -157,27 +160,13 @@ def one_pass(texts: Texts) -> Scores:
 
 
 def over_references(title: str, score: Callable[[list[str], list[str]], Any]) -> Entry:
-    """Return the entry of a single-reference metric."""
+    """Return the entry of a metric that compares lists of candidates and references."""
     return Entry((title,), lambda texts: {title: texts.reduce(np.asarray(score(*texts.pairs())))})
 
 
-def sacrebleu_scores(name: str, candidates: list[str], references: list[str]) -> list[float]:
-    """Return sacreBLEU's sentence scores with default settings; TER is negated."""
-    from sacrebleu import metrics
-
-    metric = getattr(metrics, name.upper())(**{"effective_order": True} if name == "BLEU" else {})
-    sign = -1.0 if name == "TER" else 1.0
-    pairs = zip(candidates, references, strict=True)
-    return [sign * metric.sentence_score(text, [reference]).score for text, reference in pairs]
-
-
-def rouge_l(candidates: list[str], references: list[str]) -> list[float]:
-    """Return ROUGE-L F1 with stemming."""
-    from rouge_score.rouge_scorer import RougeScorer
-
-    scorer = RougeScorer(["rougeL"], use_stemmer=True)
-    pairs = zip(candidates, references, strict=True)
-    return [scorer.score(reference, text)["rougeL"].fmeasure for text, reference in pairs]
+def pairwise(title: str, score: Callable[[str, str], float]) -> Entry:
+    """Return the entry of a metric that compares a candidate with a reference."""
+    return over_references(title, lambda *sides: [*map(score, *sides)])
 
 
 @cache
@@ -197,8 +186,10 @@ def bert_score(candidates: list[str], references: list[str]) -> np.ndarray:
 
 
 ENTRIES = (
-    *(over_references(name, partial(sacrebleu_scores, name)) for name in ("BLEU", "chrF", "TER")),
-    over_references("ROUGE-L", rouge_l),
+    pairwise("BLEU", lambda text, reference: sentence_bleu(text, [reference]).score),
+    pairwise("chrF", lambda text, reference: sentence_chrf(text, [reference]).score),
+    pairwise("TER", lambda text, reference: -sentence_ter(text, [reference]).score),
+    pairwise("ROUGE-L", lambda text, reference: ROUGE.score(reference, text)["rougeL"].fmeasure),
     over_references("BERTScore", bert_score),
     bundled("BaryScore", BaryScorer, idf=True),
     bundled(UNIFORM, BaryScorer, idf=False),
@@ -270,10 +261,10 @@ def score_share(data: DataSet, arguments: argparse.Namespace, entries: Iterable[
     return complete(arguments.scores, data.name, load_texts(data), order, entries)
 
 
-def score_sets(arguments: argparse.Namespace) -> None:
+def score(arguments: argparse.Namespace) -> None:
     """Score the texts of all data sets."""
-    metrics = {*arguments.metrics}
-    entries = [entry for entry in ENTRIES if not metrics or {*entry.names} & metrics]
+    metrics = arguments.metrics
+    entries = [entry for entry in ENTRIES if not metrics or {*metrics} & {*entry.names}]
     for name in arguments.sets:
         score_share(READERS[name](arguments.data), arguments, entries)
 
@@ -317,18 +308,14 @@ def agreement_tables(
 
         by_metric = {metric: cells(metric, statistic) for metric in first.names("metric")}
         tests = [
-            (comparison, metric, cell.value - base.value, cell.p_values[comparison])
+            (comparison, metric, np.sign(cell.value - base.value), cell.p_values[comparison])
             for comparison in COMPARISONS
             for metric in by_metric
             if metric != comparison
             for cell, base in zip(by_metric[metric], by_metric[comparison], strict=True)
         ]
         adjusted = holm([p for *_, p in tests])
-        significant = Counter(
-            (comparison, metric, np.sign(gain))
-            for (comparison, metric, gain, _), p in zip(tests, adjusted, strict=True)
-            if p < 0.05
-        )
+        significant = Counter(test[:3] for test, p in zip(tests, adjusted, strict=True) if p < 0.05)
         rows = []
         for metric, row_cells in by_metric.items():
             row = [
@@ -484,8 +471,7 @@ def published(arguments: argparse.Namespace) -> int:
 
 
 COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
-    "score": score_sets,
-    **{command.__name__: command for command in (agree, choose, trade, published)},
+    command.__name__: command for command in (score, agree, choose, trade, published)
 }
 
 

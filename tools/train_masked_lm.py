@@ -36,19 +36,17 @@ def read_corpus(folder: Path, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
 
     Paragraphs are split into texts of TEXT_LENGTH - 2 tokens; the last text of each may be shorter.
     """
-    rows: list[np.ndarray] = []
-    options = {"truncation": True, "max_length": TEXT_LENGTH - 2, "return_overflowing_tokens": True}
+    splitting = {"truncation": True, "max_length": TEXT_LENGTH - 2, "padding": "max_length"}
+    splitting |= {"return_overflowing_tokens": True, "add_special_tokens": False}
+    ids, lengths = [], []
     for file in sorted({*folder.glob("*.txt.gz")} - {*folder.glob("*.valid.txt.gz")}):
         paragraphs = read_texts(file)
         for start in range(0, len(paragraphs), 10_000):
             chunk = paragraphs[start : start + 10_000]
-            texts = tokenizer(chunk, add_special_tokens=False, **options)["input_ids"]
-            rows += [np.asarray(ids, dtype=np.uint16) for ids in texts]
-    lengths = np.asarray([len(row) for row in rows], dtype=np.uint8)
-    ids = np.zeros((len(rows), TEXT_LENGTH - 2), dtype=np.uint16)
-    for row, values in zip(ids, rows, strict=True):
-        row[: len(values)] = values
-    return ids, lengths
+            texts = tokenizer(chunk, return_tensors="np", **splitting)
+            ids.append(texts["input_ids"].astype(np.uint16))
+            lengths.append(texts["attention_mask"].sum(1, dtype=np.uint8))
+    return np.concatenate(ids), np.concatenate(lengths)
 
 
 def plan_epoch(lengths: np.ndarray, tokens_per_batch: int, seed: int) -> list[np.ndarray]:
@@ -161,20 +159,14 @@ def centre_embeddings(model: BertForMaskedLM) -> None:
 
 def main() -> None:
     """Train the model, or resume training."""
-    about = (__doc__ or "").splitlines()[0]
-    parser = options(about, body_rate=5e-4, head_rate=2e-3, warmup=50, seed=20221)
+    parser = options(__doc__, body_rate=5e-4, head_rate=2e-3, warmup=50, seed=20221)
     add = parser.add_argument
     add("corpus", type=Path, help="folder of NAME.txt.gz files, one paragraph per line")
     add("--tokens", type=int, default=40_000_000, help="number of tokens to train on")
     add("--tokens-per-batch", type=int, default=2048)
     add("--mask-rate", type=float, default=0.25, help="initial fraction of masked tokens")
     add("--final-mask-rate", type=float, default=0.15, help="final fraction of masked tokens")
-    add(
-        "--decay",
-        type=float,
-        default=0.4,
-        help="final fraction of the run with learning rate decay",
-    )
+    add("--decay", type=float, default=0.4, help="final fraction with learning rate decay")
     train(parser.parse_args())
 
 

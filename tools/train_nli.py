@@ -25,6 +25,7 @@ from transformers import AutoTokenizer, BertForSequenceClassification
 from tools.training import Step, fit, options, prepare, save_model
 
 LABELS = ("entailment", "neutral", "contradiction")
+LABEL_IDS = {label: number for number, label in enumerate(LABELS)}
 TWO_WAY = "not_entailment"
 MAX_LENGTH = 128  # maximum tokens per pair, including special tokens
 CORE = ("snli_", "mnli_", "cad_", "negation_", "textfooler_")
@@ -34,8 +35,8 @@ NARROW_SHARE = 0.3  # maximum fraction of rows from the other, rule-based source
 def read_rows(file: Path) -> pd.DataFrame:
     """Read a `.tsv.gz` file, and convert labels to indices in LABELS, or -1 for TWO_WAY."""
     rows = pd.read_csv(file, sep="\t", quoting=csv.QUOTE_NONE, keep_default_na=False, dtype=str)
-    numbers = {label: number for number, label in enumerate(LABELS)} | {TWO_WAY: -1}
-    return rows.assign(label=rows["label"].map(numbers).astype(np.int64))
+    numbers = rows["label"].map(LABEL_IDS | {TWO_WAY: -1})
+    return rows.assign(label=numbers.astype(np.int64))
 
 
 def encode(tokenizer: Any, rows: pd.DataFrame, **options: Any) -> Any:
@@ -109,12 +110,8 @@ def nli_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 def warm_start(folder: Path) -> TwoHeads:
     """Load an encoder and its pooler from a folder, and add both heads."""
-    model = BertForSequenceClassification.from_pretrained(
-        folder,
-        dtype=torch.float32,
-        id2label=dict(enumerate(LABELS)),
-        label2id={label: number for number, label in enumerate(LABELS)},
-    )
+    labels = {"id2label": dict(enumerate(LABELS)), "label2id": LABEL_IDS}
+    model = BertForSequenceClassification.from_pretrained(folder, dtype=torch.float32, **labels)
     return TwoHeads(model).train()
 
 
@@ -151,8 +148,7 @@ def train(args: argparse.Namespace) -> None:
 
 def main() -> None:
     """Train the model, or resume training."""
-    about = (__doc__ or "").splitlines()[0]
-    parser = options(about, body_rate=1.5e-4, head_rate=1.5e-3, warmup=200, seed=20229)
+    parser = options(__doc__, body_rate=1.5e-4, head_rate=1.5e-3, warmup=200, seed=20229)
     add = parser.add_argument
     add("rows", type=Path, help="file such as train.tsv.gz")
     add("--epochs", type=int, default=3)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, distributed, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from transformers import PreTrainedModel
 
 
@@ -30,10 +31,10 @@ class Step(NamedTuple):
 
 
 def options(
-    description: str, body_rate: float, head_rate: float, warmup: int, seed: int
+    description: str | None, body_rate: float, head_rate: float, warmup: int, seed: int
 ) -> argparse.ArgumentParser:
     """Return a parser with the options that both training commands share."""
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     add = parser.add_argument
     add("-o", "--output", type=Path, required=True, help="folder for state and model")
     add("--encoder", type=Path, help="BERT to start from (default: all-MiniLM-L6-v2)")
@@ -128,11 +129,9 @@ def fit(
 def average_gradients(model: nn.Module) -> None:
     """Replace each gradient with its mean over the processes."""
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    flat = torch.cat([gradient.flatten() for gradient in gradients])
-    distributed.all_reduce(flat)
-    flat /= distributed.get_world_size()
-    for gradient, mean in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
-        gradient.copy_(mean.view_as(gradient))
+    total = parameters_to_vector(gradients)
+    distributed.all_reduce(total)
+    vector_to_parameters(total / distributed.get_world_size(), gradients)
 
 
 def save_state(
