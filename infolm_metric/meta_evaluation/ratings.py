@@ -213,11 +213,11 @@ def check_varies(name: str, values: Any) -> None:
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
     if not len(values):
-        raise ValueError(f"{name}: no values; add values or remove it")
+        raise ValueError(f"{name}: no values; add values or remove this column")
     if (values == values[0]).all():
         raise ValueError(
-            f"{name}: all {len(values)} values are {values[0]:g}, so correlations are not defined; "
-            "remove it"
+            f"{name}: all {len(values)} values are {values[0]:g}, so correlations are undefined; "
+            "remove this column"
         )
 
 

@@ -29,7 +29,7 @@ INVALID_LAYERS = [
     (2.5, "layers must be a whole number"),
     ("al", "layers must be a number of last hidden states, 'all', or indices .*'al'"),
     ([], "layers must be one or more distinct"),
-    ([1, 1], "distinct indices"),
+    ([1, 1], "distinct hidden-state indices"),
     ([-1], "layers must"),
     (np.array([[4]]), "layers must be"),
     ([1, "2"], "layers.* must be a whole number, got '2'"),

@@ -202,9 +202,9 @@ INVALID_LISTS = [
     ("[['a', 'b'], ['c']]", "must be a string"),
     ("(1, 2)", "must be a string"),
     ("['a', 5]", "must be a string"),
-    ("{'a', 'b'}", "got the set"),
-    ("{'text': ['a'], 'answer_start': [1]}", "got the dict"),
-    ('{"text": ["a"]}', "got the dict"),
+    ("{'a', 'b'}", "(a set)"),
+    ("{'text': ['a'], 'answer_start': [1]}", "(a dict)"),
+    ('{"text": ["a"]}', "(a dict)"),
 ]
 
 
