@@ -1,19 +1,19 @@
 """InfoLM for `evaluate`: the metric class and its documentation.
 
 `evaluate.load("./infolm_metric")` imports a copy of this file, so imports are absolute and the
-module has no state. It uses the first metric class in the module's namespace, so the base class is
-not imported by name.
+module has no state. evaluate uses the first metric class in the module's namespace, so the base
+class is not imported by name.
 """
 
 from infolm_metric.core import evaluate_metric
 from infolm_metric.infolm.scorer import InfoLMScorer
 
 _DESCRIPTION = """\
-InfoLM compares a text with a reference by means of a masked language model. Each token is masked in
+InfoLM compares a candidate with a reference using a masked language model. Each token is masked in
 turn, and the predicted distributions over the vocabulary are averaged over the text. An information
 measure compares the distributions of candidate and reference. Identical texts score 0, and lower is
-better. InfoLM rewards the same meaning in different words. It was proposed for summarization and
-data-to-text generation.
+better. InfoLM rewards candidates that express the same meaning in different words. It was proposed
+for summarization and data-to-text generation.
 """
 
 _CITATION = r"""
@@ -41,7 +41,7 @@ _EXAMPLES = """
     >>> results["scores"][0], results["scores"][1] > 0
     (0.0, True)
 
-    Several references, two measures in one pass and other settings:
+    Pass several references, compute two measures in one pass, and change a setting:
 
     >>> results = infolm.compute(
     ...     predictions=["It rained all day."],
@@ -52,7 +52,7 @@ _EXAMPLES = """
     >>> results["scores"]
     {'l1_distance': [0.0], 'kl_divergence': [0.0]}
 
-    Pairs added one by one:
+    Add pairs one by one:
 
     >>> for prediction, reference in [("A dog barks.", "A dog barks."), ("Rain.", "Rain.")]:
     ...     infolm.add(prediction=prediction, reference=reference)
@@ -66,12 +66,12 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 class InfoLM(evaluate_metric.EvaluateMetric):
     """InfoLM for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
-    The model is loaded by the first `compute`.
+    The model is loaded by the first call to `compute`.
 
     Args:
         config_name: must be None, because there are no configurations.
-        **settings: settings of `InfoLMSettings`, which are the defaults for `compute`, and the
-            arguments that `evaluate.load` passes to every metric.
+        **settings: fields of `InfoLMSettings`, used as defaults by `compute`. The arguments that
+            `evaluate.load` passes to every metric are also accepted.
 
     Raises:
         TypeError, ValueError: a setting is unknown or invalid.

@@ -1,6 +1,6 @@
 """Registry of metrics, whose modules are imported on demand.
 
-A new metric needs a folder and an entry here.
+To add a metric, create its folder and add an entry here.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from infolm_metric.core.checks import nearest
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's classes, each as "module:Class".
+    """Name of a metric and the import paths of its classes, "module:Class" each.
 
     Attributes:
         name: name of the metric.
-        settings: class of its settings, whose module does not import torch.
+        settings: settings class, in a module that does not import torch.
         scorer: class that computes the scores.
         evaluate: class for `evaluate.load`.
     """

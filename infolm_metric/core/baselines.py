@@ -1,9 +1,9 @@
 """Baselines: statistics of the scores of unrelated texts, for verdicts and rescaled scores.
 
-On the rescaled scale, identical texts score 1, and unrelated texts score 0 on average. A baseline
-is part of the package or a file written by `infolm baseline`. It is valid only for scores with the
-same measure, model, settings, token weighting scheme and number of references (with more
-references, the closest one is closer by chance).
+Rescaled scores are 1 for identical texts, and 0 on average for unrelated texts. A baseline is
+bundled with the package or read from a file written by `infolm baseline`. It is valid only for
+scores with the same measure, model, settings, token weighting scheme and number of references. The
+number of references matters because, by chance, the closest of several references is closer.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ MULTI_REFERENCE_FIELDS = ("multi_reference",)
 REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
 
 Key = tuple[Signature, str, int]
-"""Signature without the fields in NOT_IN_KEY, token weighting scheme, number of references."""
+"""Signature (without the fields in NOT_IN_KEY), weighting scheme and number of references."""
 
 
 class Verdict(StrEnum):
-    """Verdict on the closeness of two texts, compared with unrelated texts."""
+    """Closeness of two texts relative to unrelated texts."""
 
     COPY = "a copy"
     FAR_CLOSER = "far closer than"
@@ -88,11 +88,11 @@ class BaselineStats:
         )
 
     def verdict(self, score: float, best: float) -> Verdict:
-        """Describe how close two texts with this score are, compared with unrelated texts.
+        """Describe how close two texts with this score are, relative to unrelated texts.
 
-        "closer" means more than two standard deviations better than the mean of unrelated texts,
-        "far closer" more than three. "hardly closer" means better than nine in ten unrelated
-        texts, "farther" worse than nine in ten. `best` is the score of identical texts.
+        "closer" means more than two standard deviations better than the mean score of unrelated
+        texts, and "far closer" means more than three. "hardly closer" means better than nine in ten
+        scores of unrelated texts, and "farther" means worse. Identical texts score `best`.
 
         >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
         >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
@@ -131,14 +131,14 @@ class BaselineStats:
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Statistics of the scores of unrelated texts by `Key`; `source` is "package" or "file"."""
+    """Mapping from `Key` to statistics of unrelated texts; `source` is "package" or "file"."""
 
     stats: Mapping[Key, BaselineStats] = field(repr=False)
     source: str = "file"
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the contents, twelve hexadecimal digits."""
+        """Hash of the contents, as twelve hexadecimal digits."""
         return stable_hash(self._records())[:12]
 
     def __eq__(self, other: object) -> bool:
@@ -260,7 +260,7 @@ def resolve_baseline(
 
 @cache
 def package_baseline(metric: str) -> Baseline:
-    """Return the package's baseline for a metric, or an empty one."""
+    """Return the package's baseline for a metric, or an empty baseline if there is none."""
     path = BUNDLED_FOLDER / f"{metric}_baseline.json"
     return Baseline.load(path, PACKAGE) if path.is_file() else Baseline({}, PACKAGE)
 
@@ -268,15 +268,15 @@ def package_baseline(metric: str) -> Baseline:
 def most_frequent(
     stats: Mapping[int, Mapping[str, BaselineStats]], counts: Mapping[int, int]
 ) -> Mapping[str, BaselineStats] | None:
-    """Return the statistics for the number of references that most pairs have, or None."""
+    """Return the statistics for the most common number of references, or None."""
     return stats.get(max(counts, key=lambda count: counts[count])) if stats else None
 
 
 def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
     """Yield pairs of different texts: up to `pairs` with 1 reference, then with 2, and so on.
 
-    At most 2 * `pairs` texts, selected by a hash, are used. With fewer texts, each is used in
-    several pairs. Raises ValueError unless there are more distinct texts than `references`.
+    At most 2 * `pairs` texts, selected by a hash, are used. If there are fewer, each text is used
+    in several pairs. Raises ValueError unless there are more distinct texts than `references`.
 
     >>> [len(part) for part in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]
@@ -292,7 +292,7 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
     stride = max(1, size // (laps * references + 1))
 
     def select_references(position: int, count: int) -> list[str]:
-        """Select references other than the candidate and the references of its other pairs."""
+        """Select references that differ from the candidate and its references in other pairs."""
         first = position // size * references + 1
         return [ring[(position + (first + step) * stride) % size] for step in range(count)]
 
@@ -304,5 +304,5 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
 
 
 def stable_hash(texts: Any) -> str:
-    """Return a hash of texts or nested lists of texts, equal in all processes."""
+    """Return a hash of strings or nested lists of strings that is equal in all processes."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

@@ -19,11 +19,11 @@ NAMES_ELSEWHERE = {
     **dict.fromkeys(("refs", "ref", "target", "targets", "label", "labels"), "references"),
     **dict.fromkeys(("model", "model_name", "model_type", "lang"), "model_name_or_path"),
 }
-"""Names of inputs and settings in other libraries -> names in infolm."""
+"""Maps the names of inputs and settings in other libraries to the names in infolm."""
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
-    """Suggest the most similar known name, or list all of them if none is similar.
+    """Suggest the most similar known name, or list all known names if none is similar.
 
     With `every`, do both. `choices` may map aliases to known names.
 
@@ -76,7 +76,7 @@ def check_known(name: str, value: object, choices: Collection[str], every: bool 
 
 
 def check_at_least(name: str, value: Any, least: float) -> None:
-    """Raise ValueError for a number below `least`; accept strings and None.
+    """Raise ValueError for a number below `least`; ignore strings and None.
 
     >>> check_at_least("seed", -1, 0)
     Traceback (most recent call last):
@@ -109,7 +109,7 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
 
     Raises:
         TypeError: the value has a different type.
-        ValueError: the value is an unknown word or not finite.
+        ValueError: the value is an unknown word or is not finite.
 
     >>> check_value("layers", [4, 6], int | tuple[int, ...])
     (4, 6)
@@ -216,7 +216,7 @@ def _is_list(value: Any) -> bool:
 def _in_words(kinds: Iterable[Any]) -> str:
     """Describe the allowed types for messages."""
     words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
-    words |= {str: "a name or path", tuple: "a list of these", NoneType: "None"}
+    words |= {str: "a name or path", tuple: "a list of such values", NoneType: "None"}
     labels = []
     for kind in kinds:
         if _origin(kind) is Literal:

@@ -33,8 +33,8 @@ class RowRule:
 
     Attributes:
         least: minimum number of rows; smaller products are padded with zeros.
-        block: number of rows in each product, the last of which is padded; None: any number from
-            `least`.
+        block: number of rows per product; the last product is padded. None: any number of rows
+            that is at least `least`.
     """
 
     least: int = 1
@@ -46,7 +46,7 @@ class RowRule:
         return F.pad(rows, (0, 0, 0, padding)) if padding > 0 else rows
 
     def apply(self, product: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-        """Return the product of `rows`, [rows, in] -> [rows, out]."""
+        """Apply `product` to `rows`, [rows, in] -> [rows, out]."""
         if self.block is None:
             return product(self.pad(rows))[: len(rows)]
         blocks = F.pad(rows, (0, 0, 0, -len(rows) % self.block)).view(
@@ -58,7 +58,7 @@ class RowRule:
 
 @functools.cache
 def make_products_reproducible() -> None:
-    """Make Intel's MKL compute each row of a product the same way for every number of rows.
+    """Make Intel's MKL compute each row of a product independently of the number of rows.
 
     By default, MKL divides the sums of a row among threads for some numbers of rows. It reads
     MKL_CBWR when the process computes its first product. The mode therefore stays in effect after
@@ -76,7 +76,7 @@ def make_products_reproducible() -> None:
 
 @functools.cache
 def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> RowRule:
-    """Return the rule for products [rows, inputs] -> [rows, outputs] on a CPU with `threads`.
+    """Return the rule for products [rows, inputs] -> [rows, outputs] for `threads` CPU threads.
 
     Products of up to 256 rows are compared with the same rows of a larger product. If no rule
     makes rows bitwise identical, products are not changed.
@@ -184,7 +184,7 @@ def to_float64(tensor: Tensor) -> Tensor:
 
 @dataclass
 class _Precision:
-    """Precision of torch's matrix products before inference; the last thread restores it."""
+    """Precision of torch's matrix products before inference, restored by the last thread."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     threads: int = 0
@@ -201,7 +201,7 @@ def deterministic_inference(device: torch.device) -> Iterator[None]:
     backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
     # Since torch 2.9 each backend has its own precision.
     products = [backend.matmul for backend in backends if hasattr(torch.backends, PRECISION)]
-    # Skipped if it is already the default, because it slows down every torch call.
+    # Only if it is not the default, because setting a device slows down every torch call.
     default = nullcontext() if torch.get_default_device().type == device.type else device
     with _precision.lock:
         if not _precision.threads:

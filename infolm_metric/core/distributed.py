@@ -56,30 +56,30 @@ def distributed_score(
 ) -> Result | None:
     """Score pairs on all ranks and return the result of the whole corpus.
 
-    Every rank of `group` must call this function. Scores and signature equal the result of a single
-    process that scores all pairs. Without `torch.distributed` the function is equivalent to
-    `scorer.score`. Ranks wait for the slowest one, for at most the `timeout` with which
+    Every rank of `group` must call this function. Scores and signature are the same as when a single
+    process scores all pairs. Without `torch.distributed`, the function is equivalent to
+    `scorer.score`. Each rank waits for the slowest rank, up to the `timeout` with which
     `torch.distributed` was initialized.
 
     Args:
         scorer: scorer of this rank.
-        predictions: as for `Scorer.score`; may be empty on some ranks.
-        references: as for `Scorer.score`; may be empty on some ranks.
-        ranks: "share" (default) if each rank passes different pairs; the result contains the pairs
-            of rank 0, then the pairs of rank 1, and so on, so that slices and
-            `accelerator.split_between_processes` keep the order of a list. "same" if each rank
-            passes all pairs, as a Trainer does; the ranks divide the work.
-        gather: "all" (default) returns the result on every rank, "main" only on rank 0.
+        predictions: as in `Scorer.score`; may be empty on some ranks.
+        references: as in `Scorer.score`; may be empty on some ranks.
+        ranks: "share" (default) if each rank passes different pairs. The result contains the pairs
+            in the order of the ranks, so a list that was divided with slices or
+            `accelerator.split_between_processes` keeps its order. "same" if each rank passes all
+            pairs (as in a Trainer); the ranks divide the work.
+        gather: "all" (default) returns the result on every rank; "main" returns it on rank 0 only.
         group: participating ranks (default: all).
-        rescale_with_baseline: as for `Scorer.score`.
-        **changed: override the scorer's settings for this call; equal on all ranks.
+        rescale_with_baseline: as in `Scorer.score`.
+        **changed: override the scorer's settings for this call; must be equal on all ranks.
 
     Returns:
-        The result of the whole corpus; None on ranks other than 0 with `gather="main"`.
+        The result of the whole corpus, or None on ranks other than 0 with `gather="main"`.
 
     Raises:
         TypeError, ValueError: an argument is invalid; no model was loaded.
-        RuntimeError: another rank, named in the message, failed; or there are several processes,
+        RuntimeError: another rank failed (the message names it), or there are several processes
             but `torch.distributed` is not initialized.
 
     >>> from infolm_metric import InfoLMScorer
@@ -106,7 +106,7 @@ def score_on_ranks(
     gather: str = "all",
     group: dist.ProcessGroup | None = None,
 ) -> Result | None:
-    """Score the pairs that `call` returns; if it fails on one rank, raise an error on all."""
+    """Score the pairs that `call` returns; if one rank fails, raise an error on all ranks."""
     check_known("ranks", ranks, ("share", "same"))
     check_known("gather", gather, ("all", "main"))
     if number_of_ranks(group) == 1:
@@ -185,7 +185,7 @@ def _check_same_signature(summaries: list[_RankSummary]) -> None:
         if difference := first.signature.differences(summary.signature):
             raise ValueError(
                 f"rank {rank} would score differently from rank 0: {difference}; use the "
-                "same settings, model and versions on all ranks"
+                "same settings, model and package versions on all ranks"
             )
         if summary.digest != first.digest:
             raise ValueError(
@@ -198,9 +198,9 @@ def _check_same_signature(summaries: list[_RankSummary]) -> None:
 def _run_on_all_ranks(
     step: Callable[[], tuple[Any, Value]], group: dist.ProcessGroup | None
 ) -> tuple[Any, list[Value]]:
-    """Run `step` on every rank; return its local value, and the values shared by all ranks.
+    """Run `step` on every rank; return its local value, and the shared values of all ranks.
 
-    If the step fails on one rank, all ranks raise an error, so that none of them waits forever.
+    If the step fails on one rank, all ranks raise an error, so that no rank waits forever.
     """
     failure: Exception | None = None
     try:

@@ -2,10 +2,10 @@
 
 `FastEncoder` has the weights of a transformers model and returns the same hidden states. It applies
 linear layers and norms to all texts of a batch together, and attention to texts of equal length.
-Model families without an entry in `FAMILIES` use the transformers model itself.
+For model families without an entry in `FAMILIES`, the transformers model itself is used.
 
 A batch is a list of groups, int64 [texts, tokens] each. All texts of a group have the same length.
-Hidden states ("states") are [rows, hidden], with one row per token, text after text.
+Hidden states ("states") are [rows, hidden], with one row per token; texts are concatenated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ModelWithHead:
     ) -> Self:
         """Load a checkpoint's model, and check that all of its weights are trained.
 
-        With `fast=False` it has no fast encoder; its output is the same.
+        With `fast=False`, the transformers model itself is used; the output is the same.
 
         Raises:
             OSError: the weights are missing, damaged, or could run code.
@@ -149,8 +149,8 @@ class FastEncoder(nn.Module):
     ) -> Tensor:
         """Return the attention before its output projection, [rows, hidden].
 
-        By default, every token has a query. Otherwise, only the tokens at `positions` have one, and
-        `selected` contains their states.
+        By default, every token has a query. If `positions` is passed, only the tokens at these
+        positions have one, and `selected` contains their states.
         """
         queries = states if selected is None else selected
         query_groups = ids if positions is None else positions
@@ -206,7 +206,7 @@ class FastEncoder(nn.Module):
         return finished
 
     def _project(self, name: str, states: Tensor, linear: nn.Linear) -> Tensor:
-        """Apply a linear layer, [rows, in] -> [rows, out], on a CPU in the buffer `name`."""
+        """Apply a linear layer, [rows, in] -> [rows, out]; a CPU writes to the buffer `name`."""
 
         def product(rows: Tensor) -> Tensor:
             on_cpu = rows.device.type == "cpu"
@@ -216,7 +216,7 @@ class FastEncoder(nn.Module):
         return row_rule(linear.weight).apply(product, states)
 
     def _buffer(self, name: str, like: Tensor, *shape: int) -> Tensor:
-        """Return an uninitialised tensor in the buffer `name`.
+        """Return an uninitialized tensor in the buffer `name`.
 
         On a CPU, allocating new memory takes longer than the computation.
         """

@@ -54,10 +54,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     Args:
         config_name: must be None, because there are no configurations.
-        **settings: settings of the metric, which are the defaults for `compute`, and the arguments
-            that `evaluate.load` passes to every metric: keep_in_memory, cache_dir, seed, hash,
-            experiment_id, max_concurrent_cache_files, timeout, num_process and process_id (the
-            last two only with their default values).
+        **settings: settings of the metric, used as defaults by `compute`. The arguments that
+            `evaluate.load` passes to every metric are also accepted: keep_in_memory, cache_dir,
+            seed, hash, experiment_id, max_concurrent_cache_files and timeout. num_process and
+            process_id must have their default values.
 
     Raises:
         TypeError, ValueError: a setting is unknown or invalid. No model is loaded yet.
@@ -65,7 +65,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     scorer_type: ClassVar[type[Scorer]]
     description: ClassVar[str] = ""
-    paper: ClassVar[str] = ""  # BibTeX entry, to which the entry of the software is appended
+    paper: ClassVar[str] = ""  # BibTeX entry; the software's entry is appended
     examples: ClassVar[str] = ""
     reference_urls: ClassVar[list[str]] = []
 
@@ -80,8 +80,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         for name, default in _PROCESSES.items():
             if options.get(name, default) != default:
                 raise ValueError(
-                    f"{name} must be {default}, got {options[name]!r}, because processes do not "
-                    "exchange pairs through files; start them with torchrun or accelerate launch, "
+                    f"{name} must be {default}, got {options[name]!r}; processes do not exchange "
+                    "pairs through files: start the processes with torchrun or accelerate launch, "
                     'and call compute with ranks="share" (each process has different pairs) or '
                     'ranks="same" (each process has all pairs)'
                 )
@@ -92,7 +92,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     @property
     def name(self) -> str:
-        """Name of the metric ("infolm"; evaluate would derive "info_lm" from the class)."""
+        """Name of the metric; evaluate would derive "info_lm" from the class name InfoLM."""
         return str(self.scorer_type.settings_type.metric)
 
     def unload(self) -> None:
@@ -125,7 +125,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         )
 
     def _build_data_dir(self) -> str:
-        """Return the folder for evaluate's files without creating it, because it is not used."""
+        """Return the folder for evaluate's files; it is unused, and therefore not created."""
         return os.path.join(self._data_dir_root, self.name, self.config_name)
 
     # evaluate appends the inputs description to the docstrings of the next three methods.
@@ -139,10 +139,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             prediction: a string.
             reference: a string, or a list of strings.
             source: source text instead of a reference, for metrics that take sources.
-            **inputs: `predictions` and `references`, as `evaluate.combine` names the arguments.
+            **inputs: `predictions` and `references`, the argument names in `evaluate.combine`.
 
         Raises:
-            TypeError, ValueError: an argument is invalid, or does not fit the pairs added before.
+            TypeError, ValueError: an argument is invalid, or incompatible with the pairs added before.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
         check_names(inputs, INPUTS, "add got an unknown argument")
@@ -165,7 +165,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             **inputs: unknown arguments, which raise TypeError with a suggestion.
 
         Raises:
-            TypeError, ValueError: an argument is invalid, or does not fit the pairs added before.
+            TypeError, ValueError: an argument is invalid, or incompatible with the pairs added before.
         """
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
         references = self.scorer.settings.targets(references, sources)
@@ -263,7 +263,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             names = ("references", "sources")
             raise ValueError(
                 f"{names[pairs.against_sources]} cannot be mixed with the "
-                f"{names[not pairs.against_sources]} added before; first call compute for these"
+                f"{names[not pairs.against_sources]} added before; first call compute for the "
+                "pairs added before"
             )
         if first.several != pairs.several:
             kinds = ("strings", "lists of strings")

@@ -108,7 +108,7 @@ def read_texts(path: str) -> Iterator[str]:
 
 
 def json_line(value: Any) -> str:
-    r"""Format a value as one line of JSON; NaN and infinity become null, other objects strings.
+    r"""Format a value as one line of JSON; NaN and infinity become null, other objects become strings.
 
     >>> json_line({"text": "café \ud800", "human": {"fluency": math.nan}})
     '{"text": "café \\ud800", "human": {"fluency": null}}'
@@ -164,7 +164,7 @@ def open_descriptor(path: str | os.PathLike[str]) -> int | None:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text to a file atomically, see `write_whole`."""
+    """Write a string to a file atomically; see `write_whole`."""
     write_whole(path, [text.encode()])
 
 

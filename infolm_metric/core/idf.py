@@ -21,7 +21,7 @@ from infolm_metric.core.inputs import as_list, check_text
 from infolm_metric.core.tokenization import TokenizedText, check_max_length, tokenize
 
 FORMAT, VERSION = "infolm idf table", 1
-COUNTS_VERSION = 3  # of the counts that datasets caches in files
+COUNTS_VERSION = 3  # version of the counts that datasets caches in files
 REMEDY = "create it again with IDF.from_corpus and save it"
 PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
 BATCH = 1000  # documents per row of counts
@@ -33,7 +33,7 @@ _sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes 
 
 @dataclass(frozen=True, eq=False)
 class IDF:
-    """Document frequencies of tokens in a corpus, and their IDF weights.
+    """Document frequencies of tokens in a corpus, and the resulting IDF weights.
 
     Tables are equal if their numbers of documents, frequencies and tokenizers are equal.
 
@@ -96,13 +96,13 @@ class IDF:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of tokenizer, number of documents and frequencies, twelve hexadecimal digits."""
+        """Hash of the tokenizer, number of documents and frequencies: 12 hexadecimal digits."""
         head = [VERSION, self.tokenizer, self.documents, len(self.document_frequency)]
         counts = self.document_frequency.astype("<i8").tobytes()
         return hashlib.sha256(json.dumps(head).encode() + counts).hexdigest()[:12]
 
     def __add__(self, other: IDF) -> IDF:
-        """Return the table of both corpora together; raise ValueError if the tokenizers differ.
+        """Return the table of the combined corpora; raise ValueError if the tokenizers differ.
 
         >>> half = IDF(1, np.array([1, 0]), "5f2e")
         >>> (half + half).document_frequency.tolist()
@@ -163,8 +163,7 @@ class IDF:
             corpus: a list of strings or another sequence of strings, a `datasets.Dataset`, one of
                 its columns, or a stream (`datasets.IterableDataset`). If a cell contains a list of
                 strings, each string is a document.
-            tokenizer: a tokenizer of `transformers`; tokens that it flags as special are not
-                counted.
+            tokenizer: a transformers tokenizer; tokens that it flags as special are not counted.
             max_length: maximum number of tokens per document, including special tokens; longer
                 documents are truncated. None: no limit.
             column: column of a data set to read. If there is no column "text", the default is the
@@ -201,7 +200,7 @@ class IDF:
 
         Args:
             rows: counts of each part, see `count_tokens`.
-            tokenizer: a tokenizer of `transformers`.
+            tokenizer: a transformers tokenizer.
             fingerprint: fingerprint of the tokenizer.
             name: name of the tokenizer for messages.
 
@@ -308,7 +307,7 @@ class CorpusStatistics:
     tables: Mapping[str, IDF] = field(default_factory=dict)
 
     def __add__(self, other: CorpusStatistics) -> CorpusStatistics:
-        """Return the statistics of both parts together.
+        """Return the statistics of the combined parts.
 
         >>> half = CorpusStatistics({"references": IDF(1, np.array([1, 0]), "5f2e")})
         >>> (half + CorpusStatistics() + half).tables["references"].documents
@@ -321,7 +320,7 @@ class CorpusStatistics:
 
     @property
     def distinct_documents(self) -> int:
-        """Number of distinct documents on the smaller side, at most 10; 0 if none are counted.
+        """Number of distinct documents on the side with fewer, up to 10; 0 if none were counted.
 
         >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
         >>> CorpusStatistics({"references": table}).distinct_documents
@@ -370,7 +369,7 @@ def count_rows(
 
 
 def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
-    """Count tokenized documents, int64 [tokens] each; return columns with one row of counts."""
+    """Count document frequencies, int64 [tokens] per document; return columns with one row."""
     distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
     for tokens in documents:
         distinct_tokens.append(np.unique(tokens))
@@ -457,7 +456,7 @@ def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
-    """Check and yield the documents of numbered rows, which are strings or lists of strings."""
+    """Check and yield the documents in numbered rows of strings or lists of strings."""
     for position, row in rows:
         several = isinstance(row, list | tuple | np.ndarray)
         for index, text in enumerate(row if several else [row]):
@@ -521,11 +520,13 @@ class WeightedText:
     key: tuple[bytes, bytes]  # equal for equal tokens with equal weights
     text: TokenizedText
     log_weights: np.ndarray  # float64 [maskable]
-    zero_weight: bool = False  # all IDF weights are 0, so the weights are uniform (a warning)
+    zero_weight: bool = (
+        False  # all IDF weights are 0, so the weights are uniform (causes a warning)
+    )
 
     @classmethod
     def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:
-        """Weight a text's tokens by a table of IDF weights [vocab], or uniformly if it is None.
+        """Weight tokens by the IDF weights in `table`, [vocab], or uniformly if it is None.
 
         Weights sum to 1 over the maskable positions. If all IDF weights are 0, the weights are
         uniform. The logarithm of a zero weight is -inf.
@@ -546,8 +547,8 @@ class WeightedText:
 def tokenizer_fingerprint(tokenizer: Any) -> str:
     """Return a hash of everything that determines a tokenizer's output, 16 hexadecimal digits.
 
-    It changes with the vocabulary, normalization or word splitting, and possibly with new releases
-    of the `tokenizers` library, but not with use, saving and loading.
+    The hash depends on the vocabulary, normalization and word splitting, and possibly on the version
+    of the `tokenizers` library. It does not change when a tokenizer is used, saved or loaded.
 
     >>> from transformers import BertTokenizer
     >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "cat": 5}

@@ -1,7 +1,7 @@
-"""Scoring on a Ray cluster: adds scores to a `ray.data.Dataset` of pairs.
+"""Scoring on a Ray cluster, which adds score columns to a `ray.data.Dataset` of pairs.
 
 Blocks of pairs stream through actors, each with its own scorer. If document frequencies are needed,
-tasks count them in all blocks before any pair is scored. Requires the extra `ray`.
+tasks count them in all blocks before any pair is scored. This module requires the extra `ray`.
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ def score_dataset(
     rescale_with_baseline: Any = False,
     **settings: Any,
 ) -> Dataset:
-    """Add score columns to a data set; they are computed lazily, block by block.
+    """Add score columns to a data set, computed lazily block by block.
 
     The scores are the same as if one process scored all pairs. If document frequencies are needed
     (idf="references" or "separate"), this call reads the data set once to count them. Workers write
     warnings to their own logs.
 
     Args:
-        dataset: pairs, with a column of candidates and one or more columns of references, which
-            contain texts or lists of texts.
+        dataset: one row per pair, with a column of candidates and one or more columns of
+            references. A reference column contains strings or lists of strings.
         metric: name of the metric.
         candidate_column: column of candidates; by default "prediction" or "candidate".
         reference_columns: columns of references; by default "references" or "reference".
-        source_column: column of sources, used instead of references if the metric takes sources.
-        workers: maximum number of actors; by default one per GPU of the cluster, or one per CPU if
-            there is no GPU or device="cpu".
+        source_column: column of sources to score against instead of references (MENLI).
+        workers: maximum number of actors. The default is one per GPU in the cluster, or one per CPU
+            if the cluster has no GPU or `device` is "cpu".
         batch: number of pairs that are scored together.
         rescale_with_baseline: as in `Scorer.score`.
         **settings: settings of the metric.
@@ -101,8 +101,8 @@ def score_source(
 
     Args:
         scorer: the metric with its settings.
-        source: a data set, or a table or folder of tables, which all workers can read.
-        output: a new folder.
+        source: a data set, a table or a folder of tables, readable by all workers.
+        output: the folder to create.
         rescale_with_baseline: as in `Scorer.score`.
         workers: as in `score_dataset`.
         verbose: show progress.
@@ -156,7 +156,7 @@ def check_output(output: str) -> None:
 
 
 def _open_files(path: str) -> Dataset:
-    """Open a Parquet or JSON Lines file, or a folder of such files (by default Parquet)."""
+    """Open a Parquet or JSON Lines file or folder; a folder without an extension is Parquet."""
     suffix = Path(path).suffix.lower() or (".parquet" if Path(path).is_dir() else "")
     if suffix not in READERS:
         raise ValueError(
@@ -200,7 +200,7 @@ def _scored(
 ) -> tuple[Dataset, CorpusStatistics]:
     """Return the data set with scores, and the corpus statistics.
 
-    Workers report warnings to the actor `totals`; if it is None, they log them.
+    Workers report warnings to the actor `totals`, or log them if `totals` is None.
     """
     names = result_columns(scorer.settings, baseline)
     check_new_columns("the data set", dataset.columns() or (), names)
@@ -265,7 +265,7 @@ class _Worker:
         if difference := expected.differences(self.scorer.signature()):
             raise ValueError(
                 f"a worker's signature differs from the driver's: {difference}; install the same "
-                "model and versions on all workers"
+                "model and package versions on all workers"
             )
         pairs = _pairs(rows, self.columns)
         settings = self.scorer.settings
@@ -282,7 +282,7 @@ class _Worker:
 
 
 class _Totals:
-    """Actor that counts warnings, and pairs per number of references.
+    """Actor that counts warnings, and counts pairs by number of references.
 
     Batches that Ray repeats because a machine was lost are counted twice.
     """
@@ -296,7 +296,7 @@ class _Totals:
         self.references += references
 
     def read(self) -> tuple[Counter[str], Counter[int]]:
-        """Return the warning counts, and the number of pairs per number of references."""
+        """Return the warning counts, and the number of pairs by number of references."""
         return self.counts, self.references
 
 

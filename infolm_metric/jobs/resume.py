@@ -3,8 +3,8 @@
 A job appends each complete chunk to OUTPUT.part, and records its progress in OUTPUT.job. When a job
 is resumed, an incomplete chunk at the end of OUTPUT.part is dropped, and pairs that have already
 been scored are skipped. When all pairs are scored, OUTPUT.part is renamed to OUTPUT. Chunks share
-neither batches nor cached encodings, so interruptions do not change the output: on the same
-machine, it is bitwise identical.
+neither batches nor cached encodings. On the same machine, the output of an interrupted job is
+therefore bitwise identical to the output of an uninterrupted job.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class JobRecord:
         rows: number of input rows.
         done: number of rows written so far.
         size: number of bytes written so far.
-        sums: score column -> sum, minimum and maximum of its scores.
+        sums: sum, minimum and maximum of the scores, by score column.
         counts: numbers of texts and tokens, and number of texts per warning.
     """
 
@@ -90,13 +90,13 @@ class JobRecord:
             )
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise ValueError(
-                f"{output} was started with another input: it had {self.rows} rows (digest "
-                f"{self.digest[:12]}) and has {job.rows} now (digest {job.digest[:12]}); use the "
+                f"{output} was started with another input: the input had {self.rows} rows (digest "
+                f"{self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}); use the "
                 f"same input, or {RESTART}"
             )
 
     def means(self) -> dict[str, float]:
-        """Return the mean of each score column, clipped to its range because of rounding."""
+        """Return the mean of each score column, clipped to the range of the column's scores."""
         return {
             name: min(max(total / self.done, least), most)
             for name, (total, least, most) in self.sums.items()
@@ -113,7 +113,7 @@ def run_job(
     verbose: bool = False,
     chunk: int = CHUNK,
 ) -> Summary:
-    """Score pairs, and write one JSON line per pair: its number, the input columns and the scores.
+    """Score pairs, and write one JSON line per pair with its number, input columns and scores.
 
     An interrupted job is resumed. If the job is finished, its summary is returned without loading a
     model. The input is read twice: first to check and count it, then to score it.
@@ -156,7 +156,7 @@ def run_job(
     baseline = resolve_baseline(settings.metric, rescale_with_baseline)
     bar = partial(tqdm, unit="pair", disable=not verbose)
     with _locked(path):
-        # A record without output is ignored, because the output was moved or deleted.
+        # A record without output is ignored, because its output was moved or deleted.
         has_job = not restart and (part.exists() or path.exists())
         job = JobRecord.read(record) if has_job else None
         replaceable = path.is_file() and (job or restart or path.stat().st_size == 0)
@@ -249,8 +249,8 @@ def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]
     """Raise ValueError if the input already has one of the columns that scoring adds."""
     if duplicates := [name for name in names if name in columns]:
         raise ValueError(
-            f"{where}: column {duplicates[0]!r} already exists, and the output adds a column with "
-            "this name; rename or drop it"
+            f"{where}: column {duplicates[0]!r} already exists, but the output adds a column with "
+            "this name; rename or drop the input column"
         )
 
 
@@ -273,7 +273,7 @@ def _read(
     """Check every input row, and count references and document frequencies.
 
     Returns:
-        The digest of all rows, the number of pairs per number of references, and the statistics.
+        The digest of all rows, the number of pairs by number of references, and the statistics.
     """
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED):
