@@ -56,10 +56,10 @@ def distributed_score(
 ) -> Result | None:
     """Score pairs on all ranks and return the result of the whole corpus.
 
-    Every rank of `group` must call this function. Scores and signature are the same as when a single
-    process scores all pairs. Without `torch.distributed`, the function is equivalent to
-    `scorer.score`. Each rank waits for the slowest rank, up to the `timeout` with which
-    `torch.distributed` was initialized.
+    Every rank of `group` must call this function. The result is the same as when a single process
+    scores all pairs. Without `torch.distributed`, the function is equivalent to `scorer.score`.
+    Each rank waits for the slowest rank, up to the `timeout` with which `torch.distributed` was
+    initialized.
 
     Args:
         scorer: scorer of this rank.

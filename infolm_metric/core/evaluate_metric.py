@@ -142,7 +142,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             **inputs: `predictions` and `references`, the argument names in `evaluate.combine`.
 
         Raises:
-            TypeError, ValueError: an argument is invalid, or incompatible with the pairs added before.
+            TypeError, ValueError: an argument is invalid or conflicts with the pairs added before.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
         check_names(inputs, INPUTS, "add got an unknown argument")
@@ -165,7 +165,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             **inputs: unknown arguments, which raise TypeError with a suggestion.
 
         Raises:
-            TypeError, ValueError: an argument is invalid, or incompatible with the pairs added before.
+            TypeError, ValueError: an argument is invalid or conflicts with the pairs added before.
         """
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
         references = self.scorer.settings.targets(references, sources)
@@ -193,8 +193,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             references: one reference per prediction, or a list of references per prediction; None
                 if all pairs were added before.
             sources: source texts instead of references, for metrics that take sources.
-            ranks: None, "share" or "same", as for `distributed_score`.
-            gather: "all" or "main", as for `distributed_score`.
+            ranks: None, "share" or "same", as in `distributed_score`.
+            gather: "all" or "main", as in `distributed_score`.
             return_scores: whether to return the score of each pair.
             details: if False, return only the means, for tools that average every value.
             rescale_with_baseline: True, False or a file written by `infolm baseline`.

@@ -108,7 +108,9 @@ def read_texts(path: str) -> Iterator[str]:
 
 
 def json_line(value: Any) -> str:
-    r"""Format a value as one line of JSON; NaN and infinity become null, other objects become strings.
+    r"""Format a value as one line of JSON.
+
+    NaN and infinity become null, and other unsupported objects become strings.
 
     >>> json_line({"text": "café \ud800", "human": {"fluency": math.nan}})
     '{"text": "café \\ud800", "human": {"fluency": null}}'

@@ -547,8 +547,8 @@ class WeightedText:
 def tokenizer_fingerprint(tokenizer: Any) -> str:
     """Return a hash of everything that determines a tokenizer's output, 16 hexadecimal digits.
 
-    The hash depends on the vocabulary, normalization and word splitting, and possibly on the version
-    of the `tokenizers` library. It does not change when a tokenizer is used, saved or loaded.
+    The hash depends on vocabulary, normalization and word splitting, and possibly on the version of
+    the `tokenizers` library. It does not change when a tokenizer is used, saved or loaded.
 
     >>> from transformers import BertTokenizer
     >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "cat": 5}

@@ -20,8 +20,8 @@ Pair = tuple[str, list[str]]
 class Pairs:
     """Candidates with their references.
 
-    `several` is true if lists of references were given, `against_sources` if the references are
-    sources.
+    `several` is True if lists of references were passed. `against_sources` is True if the
+    references are sources.
     """
 
     predictions: list[str]
@@ -79,7 +79,7 @@ class Pairs:
     def chunks(
         self, most_texts: int, size: Callable[[str], float] = lambda text: 1.0
     ) -> Iterator[Pairs]:
-        """Divide the pairs into parts of at most `most_texts` pairs and distinct texts.
+        """Divide the pairs into parts with at most `most_texts` pairs and distinct texts each.
 
         A text counts as `size(text)` texts. A pair that exceeds `most_texts` is a separate part.
 
@@ -104,14 +104,14 @@ class Pairs:
 def check_pairs(
     predictions: Any, references: Any, *, allow_empty: bool = False, against_sources: bool = False
 ) -> Pairs:
-    """Check predictions and references, at least one pair, and return them as pairs.
+    """Check predictions and references, and return them as one or more pairs.
 
-    `predictions` is a list of strings and `references` a list of strings, or a list of non-empty
-    lists of strings. Tuples, NumPy arrays, pandas series and columns of a `datasets.Dataset` are
-    also accepted. With `allow_empty` both may be empty.
+    `predictions` is a list of strings. `references` is a list of strings or of non-empty lists of
+    strings. Tuples, NumPy arrays, pandas series and columns of a `datasets.Dataset` are also
+    accepted. With `allow_empty`, both lists may be empty.
 
     Raises:
-        TypeError: a value is not a string or not a list.
+        TypeError: a value has the wrong type.
         ValueError: lengths differ, a list is empty, strings and lists are mixed, or a text is not
             valid Unicode.
 
@@ -159,7 +159,7 @@ def check_pairs(
 
 
 def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
-    """Check and yield each pair of a candidate with its reference or list of references.
+    """Check and yield each pair: a candidate and its reference or list of references.
 
     Raises TypeError or ValueError with the index of the invalid pair.
 

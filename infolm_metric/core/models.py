@@ -152,7 +152,7 @@ class Checkpoint(ModelFiles):
 
     @cached_property
     def identity(self) -> str:
-        """Name with the commit on the Hub, or folder name with a hash of the files."""
+        """Name on the Hub with the commit, or folder name with a hash of the files."""
         folder = Path(self.place)
         if not folder.is_dir():
             return f"{self.name}@{self.commit}"
@@ -211,7 +211,9 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
             token or its vocabulary.
     """
     if name == BUNDLED and revision is not None:
-        raise ValueError(f"model_name_or_path={name!r} has no revisions, got {revision!r}; omit it")
+        raise ValueError(
+            f"model_name_or_path={name!r} has no revisions, got {revision!r}; omit model_revision"
+        )
     place, offline = str(architecture.folder) if name == BUNDLED else os.path.expanduser(name), ""
     if not os.path.isdir(place):
         # Names on the Hub have at most one slash and do not start like a path.
@@ -394,7 +396,7 @@ class TensorCache:
             self.shrink(self.limit)
 
     def shrink(self, limit: int) -> None:
-        """Set the limit and remove the tensors that exceed it."""
+        """Set the limit, and remove the least recently used tensors until it is met."""
         self.limit = limit
         while self.size > limit:
             _, tensor = self._tensors.popitem(last=False)
@@ -402,7 +404,9 @@ class TensorCache:
 
 
 class ModelHolder:
-    """Holder of a checkpoint, its model, which is loaded on first use, and a cache of encodings.
+    """Holder of a checkpoint, its model and a cache of encodings.
+
+    The model is loaded on first use.
 
     Args:
         open: function that opens the checkpoint named in the settings.
@@ -441,7 +445,7 @@ class ModelHolder:
 def _hub_error(source: str, revision: str | None) -> str:
     """Return the reason why the Hub cannot be reached, or "" if it responds or is not needed.
 
-    One request up front, because the Hub client would retry each file for half a minute.
+    A single request is sent, because the Hub client would retry each file for half a minute.
     """
     if is_offline_mode():
         return ""
@@ -460,7 +464,7 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
     options["revision"] = commit
     find: Callable[..., Any] = partial(cached_file, source, **options)
     files = (find(name, _raise_exceptions_for_missing_entries=False) for name in WEIGHTS)
-    # If there is none, a request for the preferred file raises the error.
+    # If no file exists, a request for the preferred file raises the error.
     file: str = next(filter(None, files), None) or find(SAFE_WEIGHTS_NAME)
     if file.endswith(".index.json"):
         get_checkpoint_shard_files(source, file, **options)

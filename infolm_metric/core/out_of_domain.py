@@ -14,12 +14,12 @@ import numpy as np
 
 LIMIT = 4  # maximum sum of weights of an English text
 FEWEST = 6  # tokens; shorter texts, such as a foreign name, cannot be classified
-COMMON = 2.0  # maximum idf of common words (the, of, in, is): found in one paragraph in eight
+COMMON = 2.0  # maximum IDF of common words (the, of, in, is): in at least one of eight paragraphs
 UNKNOWN = "[UNK]"
 BRACKETS = frozenset('():"')
 SYMBOLS = frozenset("={}[]<>_;|\\+*#@&^~`/")
-# Common words of other languages and of program code, without accents, as in the vocabulary. Words
-# that are also common in English are omitted.
+# Common words of other languages and of program code, without accents because the vocabulary has
+# none. Words that are also common in English are omitted.
 WORDS = {
     "German": "der das und ist nicht ein eine einen den dem des mit auf von zu wir sie er ich im "
     "fur sich auch nach bei uber aus wird sind um zum zur vor oder haben wie werden als wenn "
@@ -75,7 +75,7 @@ def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
 def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int:
     """Count the texts, int64 [tokens] each, that are not English prose.
 
-    The count is 0 without weights, int64 [vocab].
+    Returns 0 if `weights`, int64 [vocab], is None.
     """
     if weights is None:
         return 0

@@ -22,7 +22,7 @@ WARNING_MESSAGES = {
     "too_long": "{count} of {texts} texts exceed the model's maximum length and were "
     "truncated; set long_text='window' to score them in full",
     "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
-    "truncated, the longer text first; shorten them",
+    "truncated, starting with the longer text; shorten the texts",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens) and were scored "
     "by the model's prediction for a single mask; check the input",
     "one_token": "{count} of {texts} texts were fully masked, so the model cannot distinguish "
@@ -30,7 +30,7 @@ WARNING_MESSAGES = {
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
     f"frequency of 0 and were weighted uniformly; set idf to {_TABLE}",
     "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example emoji or "
-    "another script, and it cannot distinguish them; use a model with a suitable vocabulary",
+    "another script, so the model cannot distinguish them; use a model with a suitable vocabulary",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
     "letters; their scores are not meaningful because the model was trained on English prose; use "
     "a model trained on such texts",
@@ -129,13 +129,13 @@ class Result(Mapping[str, Any]):
         metric: name of the metric, which is also the key of the mean.
         scores: scores by full name, [pairs] each.
         signature: everything that can change the scores, including versions.
-        higher_is_better: direction of the scores.
+        higher_is_better: True if higher scores are better.
         counts: numbers of texts and tokens, and number of texts per warning.
-        several: True if a list of score names was requested, even with a single name.
+        several: True if a list of score names was requested, even a list of one name.
         rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
             unrelated texts; empty without a baseline.
-        baseline: statistics of the scores of unrelated texts, by score name; None if no baseline
-            matches. They are for the number of references that most pairs have.
+        baseline: statistics of the scores of unrelated texts, by score name, for the most common
+            number of references; None if no baseline matches.
         extra: additional values per pair, such as the probabilities of MENLI.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
@@ -284,14 +284,16 @@ def join_results(parts: Sequence[Result]) -> Result:
     first = parts[0]
     for part in parts:
         if difference := first.signature.differences(part.signature):
-            raise ValueError(f"the signatures of the parts differ: {difference}; score them again")
+            raise ValueError(
+                f"the signatures of the parts differ: {difference}; score all parts again"
+            )
     whole = ChunkScores.join([ChunkScores(part.scores, part.counts, part.extra) for part in parts])
     rescaled = _appended([part.rescaled for part in parts])
     return replace(first, rescaled=rescaled, **vars(whole))
 
 
 def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """Add up the counts of parts of a corpus; few_documents is the largest count of a part.
+    """Add up the counts of parts of a corpus; for few_documents, return the maximum.
 
     >>> add_counts([Counter(texts=3, empty=1), Counter(texts=5, few_documents=2)])
     Counter({'texts': 8, 'few_documents': 2, 'empty': 1})

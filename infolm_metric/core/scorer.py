@@ -165,7 +165,7 @@ class Scorer(ABC):
         against_sources: bool = False,
         **changed: Any,
     ) -> Signature:
-        """Return the signature of scores, which contains everything that can change them.
+        """Return the signature, which contains everything that can change a score.
 
         For the same inputs, scores with equal signatures agree within float32 tolerance. Model
         weights are not loaded.
@@ -198,13 +198,13 @@ class Scorer(ABC):
     def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
         """Score every candidate against every reference; encode each text once.
 
-        If idf is False or a table, each value equals the score of the single pair within 1e-9. With
+        If idf is False or a table, each value equals the score of the pair alone within 1e-9. With
         idf="references", documents are counted in `references`.
 
         Args:
             candidates: a list of strings.
             references: a list of strings.
-            **changed: override the scorer's settings for this call; only one score name.
+            **changed: override the scorer's settings for this call, with only one score name.
 
         Returns:
             float64 [candidates, references].
@@ -240,7 +240,7 @@ class Scorer(ABC):
 
         Args:
             candidates: a list of strings, such as samples for one input.
-            **changed: override the scorer's settings for this call; only one score name.
+            **changed: override the scorer's settings for this call, with only one score name.
 
         Returns:
             One of the candidates.
@@ -262,7 +262,7 @@ class Scorer(ABC):
     # Methods for commands, jobs, distributed scoring and the demo; arguments are already checked.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
-        """Collect the statistics of a corpus (document frequencies), or of a part of it.
+        """Collect the statistics (document frequencies) of a corpus or a part of a corpus.
 
         The statistics of several parts can be added. `texts` contains the texts of both sides, with
         the keys "candidates" and "references".
@@ -277,7 +277,7 @@ class Scorer(ABC):
         baseline: Baseline | None = None,
         verbose: bool = False,
     ) -> Result:
-        """Score a corpus or a part of it, with the statistics of the whole corpus.
+        """Score a corpus or a part of it, using the statistics of the whole corpus.
 
         With a baseline, which must match the settings, scores are also rescaled.
         """
@@ -363,7 +363,7 @@ class Scorer(ABC):
     def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
         """Compute a baseline from pairs of unrelated texts in a corpus.
 
-        It covers every score name, every weighting scheme and up to `references` references.
+        It includes every score name and weighting scheme, with up to `references` references per pair.
         """
         corpus = {"candidates": texts, "references": texts}
         stats = {}

@@ -1,4 +1,4 @@
-"""Settings of the metrics, whose fields define checks, command-line options and signatures.
+"""Settings of the metrics. Their fields define checks, command-line options and signatures.
 
 This module does not import torch, so that help and error messages appear without delay.
 """
@@ -47,9 +47,9 @@ class Settings:
 
     A metric defines its settings as dataclass fields of a subclass, and describes them under
     "Args:" in its docstring. Annotations define the allowed types and words, and `__post_init__`
-    checks further conditions. A field's metadata may contain `flags`, its command-line flags (by
-    default, its name with dashes; an empty tuple if it is not an option), and `signature`, its name
-    in signatures ("" if the scorer adds it).
+    checks further conditions. A field's metadata may contain `flags` and `signature`. `flags`
+    are its command-line flags: by default its name with dashes, or an empty tuple if it is not an
+    option. `signature` is its name in signatures, or "" if the scorer adds it.
 
     Raises:
         TypeError, ValueError: a value is invalid; the message names the setting.
@@ -64,7 +64,7 @@ class Settings:
     takes_sources: ClassVar[bool] = False
     """True if the metric can score against sources instead of references."""
     idf = typing.cast(Any, False)
-    """Token weights; metrics that weight tokens replace it with a field."""
+    """Token weights; metrics that weight tokens override this attribute with a field."""
 
     def __post_init__(self) -> None:
         for name, annotation in field_types(type(self)).items():
@@ -94,7 +94,7 @@ class Settings:
 
     @property
     def several(self) -> bool:
-        """True if a list of score names was requested, even with a single name."""
+        """True if a list of score names was requested, even a list of one name."""
         return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
 
     @property
@@ -109,12 +109,12 @@ class Settings:
 
     @property
     def idf_sides(self) -> tuple[str, ...]:
-        """Sides of the pairs in which documents are counted for IDF weights."""
+        """Sides (candidates, references) whose documents are counted for IDF weights."""
         sides = {"references": ("references",), "separate": ("candidates", "references")}
         return sides[self.idf] if isinstance(self.idf, str) else ()
 
     def with_uniform_weights(self: AnySettings) -> AnySettings:
-        """Return these settings with uniform weights instead of IDF weights of the scored texts."""
+        """Return these settings, with uniform weights if IDF weights come from the scored texts."""
         return self.replace(idf=False) if self.idf_sides else self
 
     def without_reuse(self: AnySettings) -> AnySettings:
@@ -153,7 +153,7 @@ class Settings:
         return name
 
     def baseline_settings(self: AnySettings) -> list[AnySettings]:
-        """Return the settings that a baseline covers, one for each scheme of token weights."""
+        """Return the settings that a baseline covers, one per token weighting scheme."""
         if "idf" not in field_types(type(self)):
             return [self]
         return [self.replace(idf=form) for form in (False, self.idf or "references")]
@@ -251,7 +251,7 @@ def ordered_fields(settings: type[Settings]) -> tuple[dataclasses.Field[Any], ..
 
 
 def descriptions(settings: type[Settings]) -> Mapping[str, str]:
-    """Return the description of each field in the docstrings of the class and its bases.
+    """Return each field's description from the docstrings of the class and its bases.
 
     >>> descriptions(ModelSettings)["model_revision"]
     'branch, tag or commit of a model on the Hub.'

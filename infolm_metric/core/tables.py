@@ -47,11 +47,11 @@ class Source:
     Attributes:
         name: name for messages.
         rows: returns an iterator over all rows.
-        candidate_column: default: the only column among CANDIDATE_COLUMNS.
-        reference_columns: default: the only column among REFERENCE_COLUMNS.
+        candidate_column: by default the only one of CANDIDATE_COLUMNS that is present.
+        reference_columns: by default the only one of REFERENCE_COLUMNS that is present.
         files: input files, which must not be overwritten.
         against_sources: True if the reference columns contain sources.
-        load: returns the path of the table or the data set; None for plain texts and text files.
+        load: returns the data set, or the path of the table; None for strings and text files.
 
     >>> row = {"prediction": "a cat", "references": ["the cat", "cats"]}
     >>> list(Source("two texts", lambda: iter([("row 1", row)])))
@@ -106,7 +106,7 @@ def is_table_path(path: str) -> bool:
 
 
 def resembles_file(text: str) -> bool:
-    """Return True for an existing file, or for one word with the extension of a text or table.
+    """Return True for an existing file, or for one word that ends like a text or table file.
 
     >>> resembles_file("missing.txt"), resembles_file("See missing.txt"), resembles_file("a cat")
     (True, False, False)
@@ -137,14 +137,14 @@ def _json_rows(path: str) -> Iterator[Row]:
 
 
 def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
-    """Yield the rows of a CSV or TSV file with a header, quoted as spreadsheet programs do."""
+    """Yield the rows of a CSV or TSV file with a header and spreadsheet-style quotes."""
     csv.field_size_limit(LONGEST)
     lines = (line for _, line in read_lines(path))
     first_line, skipped = next(lines, ""), 0
     separator = _separator(first_line, delimiters)
     if declared := re.fullmatch(r"sep=(.)\r?\n?", first_line):  # as written by Excel
         first_line, skipped, separator = next(lines, ""), 1, declared[1]
-    # Without `strict` a stray quote would silently join all lines up to the next quote.
+    # Without `strict`, a stray quote would silently join all lines up to the next quote.
     reader = csv.reader(chain([first_line], lines), delimiter=separator, strict=True)
     header: list[str] = []
     suspects: list[int] = []
@@ -182,8 +182,8 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
         if problem.startswith("new-line character"):
             problem = "a carriage return without a line feed"
             remedy = (
-                "put cells that contain one in double quotes; if it ends each line, convert the "
-                "file: tr '\\r' '\\n'"
+                "put cells that contain carriage returns in double quotes; if they end lines, "
+                "convert the file: tr '\\r' '\\n'"
             )
         where = f"{label(path)}, line {skipped + reader.line_num}"
         raise ValueError(f"{where}: not valid CSV ({problem}); {remedy}") from None
@@ -279,8 +279,8 @@ def load_dataset(
     """Load a `datasets.Dataset` or IterableDataset from the Hub or a folder.
 
     The folder contains data files or the output of `save_to_disk`. `split` is optional if there is
-    only one. With `streaming` nothing is downloaded in advance. Raises ValueError if the split does
-    not exist, and OSError if the data set cannot be loaded.
+    only one. With `streaming`, nothing is downloaded in advance. Raises ValueError if the split
+    does not exist, and OSError if the data set cannot be loaded.
     """
     import datasets
 
@@ -295,7 +295,7 @@ def load_dataset(
             dataset = datasets.load_from_disk(name)
         else:
             try:
-                # Otherwise texts such as NA in CSV are missing values.
+                # By default, texts such as NA in CSV are read as missing values.
                 dataset = load(keep_default_na=False)
             except (TypeError, ValueError) as error:
                 if "keep_default_na" not in str(error):

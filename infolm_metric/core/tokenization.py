@@ -89,7 +89,7 @@ def device_limit(limits: Mapping[str, int], device: str) -> int:
 def equal_length_batches(
     lengths: Iterable[int], rows: int | None, most_tokens: int
 ) -> Iterator[list[int]]:
-    """Yield the indices of texts in batches of equal length, longest first; no padding.
+    """Yield batches of indices of equally long texts, longest first, so that none is padded.
 
     A batch has `rows` texts, or at most `most_tokens` tokens if `rows` is None.
 
@@ -108,7 +108,9 @@ def equal_length_batches(
 def pack(
     groups: Iterable[Group], cost: Callable[[Group], float], limit: float
 ) -> Iterator[list[Group]]:
-    """Yield lists of consecutive groups that cost at most `limit`; a costlier group is a list.
+    """Yield lists of consecutive groups with a total cost of at most `limit`.
+
+    A group that costs more is yielded alone.
 
     >>> list(pack([3, 1, 1, 5], cost=float, limit=4))
     [[3, 1], [1], [5]]
@@ -155,9 +157,9 @@ def tokenize(
 ) -> Iterator[TokenizedText]:
     """Tokenize texts; `max_length` includes special tokens.
 
-    Positions that the tokenizer flags as special are not maskable, in contrast to unknown tokens
-    and special strings in the text. Texts longer than `max_length` are truncated ("truncate"), kept
-    ("window") or raise a ValueError ("error").
+    Positions that the tokenizer flags as special are not maskable; unknown tokens and special
+    strings in the text are maskable. Depending on `long_text`, texts longer than `max_length` are
+    truncated ("truncate"), returned whole ("window") or rejected with a ValueError ("error").
     """
     for start in range(0, len(texts), SLICE):
         encoded = tokenizer(
@@ -199,7 +201,7 @@ def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
 
 
 def windows(text: TokenizedText, template: Template, max_length: int | None) -> list[Window]:
-    """Divide a text with maskable tokens into overlapping windows, or one window if it fits."""
+    """Divide a text with maskable tokens into overlapping windows; a short text is one window."""
     positions = np.flatnonzero(text.maskable)
     if max_length is None or len(text.ids) <= max_length:
         return [Window(text.ids, np.arange(len(positions)), positions)]
