@@ -14,7 +14,7 @@ from infolm_metric.core.checks import nearest
 
 @dataclass(frozen=True)
 class Metric:
-    """Name of a metric and the import paths of its classes, "module:Class" each.
+    """Name and classes of a metric; a class is written as "module:Class".
 
     Attributes:
         name: name of the metric.

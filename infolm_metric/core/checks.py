@@ -19,7 +19,7 @@ NAMES_ELSEWHERE = {
     **dict.fromkeys(("refs", "ref", "target", "targets", "label", "labels"), "references"),
     **dict.fromkeys(("model", "model_name", "model_type", "lang"), "model_name_or_path"),
 }
-"""Maps the names of inputs and settings in other libraries to the names in infolm."""
+"""Mapping from names of inputs and settings in other libraries to names in infolm."""
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:

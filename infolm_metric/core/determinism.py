@@ -33,8 +33,7 @@ class RowRule:
 
     Attributes:
         least: minimum number of rows; smaller products are padded with zeros.
-        block: number of rows per product; the last product is padded. None: any number of rows
-            that is at least `least`.
+        block: number of rows per product; the last product is padded. None: any number >= `least`.
     """
 
     least: int = 1

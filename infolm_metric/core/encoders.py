@@ -206,7 +206,7 @@ class FastEncoder(nn.Module):
         return finished
 
     def _project(self, name: str, states: Tensor, linear: nn.Linear) -> Tensor:
-        """Apply a linear layer, [rows, in] -> [rows, out]; a CPU writes to the buffer `name`."""
+        """Apply a linear layer, [rows, in] -> [rows, out]; on a CPU, into the buffer `name`."""
 
         def product(rows: Tensor) -> Tensor:
             on_cpu = rows.device.type == "cpu"

@@ -520,9 +520,7 @@ class WeightedText:
     key: tuple[bytes, bytes]  # equal for equal tokens with equal weights
     text: TokenizedText
     log_weights: np.ndarray  # float64 [maskable]
-    zero_weight: bool = (
-        False  # all IDF weights are 0, so the weights are uniform (causes a warning)
-    )
+    zero_weight: bool = False  # all IDF weights are 0, so uniform weights are used
 
     @classmethod
     def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:

@@ -24,7 +24,7 @@ WARNING_MESSAGES = {
     "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
     "truncated, starting with the longer text; shorten the texts",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens) and were scored "
-    "by the model's prediction for a single mask; check the input",
+    "by the model's prediction for a single mask token; check the input",
     "one_token": "{count} of {texts} texts were fully masked, so the model cannot distinguish "
     "texts such as 'yes' and 'no'; set interpolation > 0 or score longer texts",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "

@@ -91,9 +91,9 @@ class Scorer(ABC):
             references: one reference per candidate, or a list of references per candidate.
             sources: source texts to score against instead of references, for metrics that take
                 sources (MENLI).
-            rescale_with_baseline: True to also rescale scores with the package's baseline, so that
-                1 is the best possible score and 0 the mean score of unrelated texts; or the path of
-                a baseline written by `infolm baseline`.
+            rescale_with_baseline: True to also rescale scores with the package's baseline, or the
+                path of a baseline written by `infolm baseline`. A rescaled score of 1 is the best
+                possible score, and 0 is the mean score of unrelated texts.
             verbose: show a progress bar.
             **changed: override the scorer's settings for this call.
 
@@ -198,8 +198,8 @@ class Scorer(ABC):
     def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
         """Score every candidate against every reference; encode each text once.
 
-        If idf is False or a table, each value equals the score of the pair alone within 1e-9. With
-        idf="references", documents are counted in `references`.
+        If idf is False or a table, each value equals the score of the pair alone to within 1e-9.
+        With idf="references", documents are counted in `references`.
 
         Args:
             candidates: a list of strings.
@@ -363,7 +363,7 @@ class Scorer(ABC):
     def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
         """Compute a baseline from pairs of unrelated texts in a corpus.
 
-        It includes every score name and weighting scheme, with up to `references` references per pair.
+        It covers all score names, all weighting schemes and up to `references` references per pair.
         """
         corpus = {"candidates": texts, "references": texts}
         stats = {}

@@ -205,7 +205,7 @@ def _resume(
         if path.exists():
             shutil.copymode(path, part)
         if file.seek(0, os.SEEK_END) < job.size:
-            raise ValueError(f"{part} was truncated after it had been written; {RESTART}")
+            raise ValueError(f"{part} was truncated after it was written; {RESTART}")
         file.truncate(job.size)
         try:
             while rows := list(islice(remaining_rows, chunk)):
@@ -306,7 +306,7 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(f"another process is writing to {path}; wait until it ends") from None
+        raise ValueError(f"another process is writing to {path}; wait for it to end") from None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OSError(
