@@ -45,7 +45,7 @@ LONG_TEXTS: list[tuple[str, dict[str, Any]]] = [
     ("long", {"long_text": rule, **limit})
     for limit, rule in product(({"max_length": 12}, {}), ("window", "truncate"))
 ]
-ENCODINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # of InfoLM, each with all IDF weights
+ENCODINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # for InfoLM, each with all IDF weights
     *(("one", {"temperature": value}) for value in (0.05, 0.25, 1.5, 4.0)),
     *(("one", {"interpolation": value}) for value in (0.1, 0.5)),
     ("one", {"masks_per_pass": 0, "interpolation": 0.2}),
