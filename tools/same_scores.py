@@ -4,8 +4,8 @@
     python -m tools.same_scores ../other --metrics menli --families bert bundled
 
 Both checkouts score the same texts with the same models: the bundled model and a tiny model of each
-family. Each checkout runs in its own process with one thread. The calls cover InfoLM with all
-measures, symmetrizations, IDF weights and encodings, BaryScore, and MENLI.
+family. Each checkout runs in its own process with one thread. The calls cover BaryScore,
+MENLI, and InfoLM with all measures, symmetrizations, IDF weights and encodings.
 
 For each metric and model, the table shows the number of scores, the number that are not bitwise
 identical, and the largest difference with its settings. The difference is relative if the score is

@@ -128,7 +128,7 @@ def time_metric(
 
 
 def gemm_rate(dtype: str, size: int = 2048) -> float:
-    """Return the operations per second of a multiplication of two large matrices."""
+    """Return the operations per second when multiplying two large matrices."""
     matrix = torch.ones(size, size, dtype=getattr(torch, dtype))
     return 2 * size**3 / median_seconds(lambda: matrix @ matrix, 5)
 

@@ -1,7 +1,7 @@
 """Registration of the metrics with `evaluate`, so that `evaluate.load("infolm")` finds them.
 
 `evaluate.load("infolm")` searches for ./infolm/infolm.py, then queries the Hugging Face Hub, and
-then searches its cache of module scripts, from which it selects the newest script.
+finally loads the newest script in its cache of module scripts.
 `evaluate.load(str(register()["infolm"]))` never queries the Hub.
 """
 

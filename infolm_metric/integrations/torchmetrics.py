@@ -122,7 +122,7 @@ def encode(pairs: Pairs) -> Tensor:
 
 
 def decode(batches: Iterable[Tensor]) -> tuple[list[str], list[list[str]]]:
-    """Decode batches, tensors of any dtype, to predictions and references.
+    """Decode batches (tensors of any dtype) into predictions and references.
 
     >>> decode([encode(Pairs(["A cat."], [["The cat.", "One cat."]]))])
     (['A cat.'], [['The cat.', 'One cat.']])
