@@ -77,7 +77,7 @@ def build(metric: str) -> gr.Blocks:
 
 
 def launch(demo: gr.Blocks, **options: Any) -> Any:
-    """Launch the demo; it serves no files except the visitor's own uploads and downloads."""
+    """Launch the demo; the only files that it serves are the visitor's uploads and downloads."""
     return demo.launch(
         theme=THEME,
         css_paths=STYLE,

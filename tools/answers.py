@@ -11,15 +11,15 @@
 The JSON Lines file has the fields dataset, system, id (of the question), question, prediction,
 references and human.correct.
 
-- `score` saves the scores of all rows in FOLDER, and skips metrics with saved scores. The commands
-  below use the saved scores.
+- `score` saves the scores of all rows in FOLDER, and skips metrics with saved scores. `report`,
+  `explore` and `errors` use the saved scores.
 - `report` prints the area under the ROC curve and the balanced accuracy of each metric on each data
   set. Intervals are 95% bootstrap intervals over questions; p-values compare a metric's area with
   the area of the task "answer". Thresholds are chosen on one half of the questions, and accuracies
   are measured on the other half.
-- `explore` prints the areas of variants of the task.
-- `errors` prints random errors for manual inspection. It also counts the categories in
-  results/answer_errors_read_by_eye.csv, which were assigned by hand.
+- `explore` prints the areas for variants of the task.
+- `errors` prints random errors for manual inspection. It also counts the manually assigned
+  categories in results/answer_errors_read_by_eye.csv.
 - `hacks` counts how often manipulated answers score above honest answers.
 - `speed` measures answers and pairs per second (Linux).
 """
@@ -162,7 +162,7 @@ def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.nda
 
 
 def sentence_scores(rows: Rows) -> np.ndarray:
-    """Return the best e-c over the sentences of each long answer, else NaN, [rows]."""
+    """Return the best e-c over a long answer's sentences, and NaN for other answers, [rows]."""
     places, sentences = [], []
     for place, row in enumerate(rows):
         is_long = len(row["prediction"].split()) > LONG_ANSWER
@@ -215,7 +215,7 @@ def balanced_accuracy(predicted: np.ndarray, correct: np.ndarray) -> float:
 
 
 def best_threshold(scores: np.ndarray, correct: np.ndarray) -> float:
-    """Return the score that maximizes balanced accuracy when used as threshold."""
+    """Return the score that maximizes balanced accuracy when used as the threshold."""
     values = np.unique(scores)
     hits = (np.sort(scores[correct]), np.sort(scores[~correct]))
     above = 1 - np.searchsorted(hits[0], values) / len(hits[0])
@@ -224,7 +224,7 @@ def best_threshold(scores: np.ndarray, correct: np.ndarray) -> float:
 
 
 def in_first_half(question: str) -> bool:
-    """Return whether a question belongs to the first half, by a hash of its id."""
+    """Return whether a question belongs to the first half, based on a hash of its id."""
     return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
 
 
@@ -232,7 +232,7 @@ class Source:
     """Rows of one data set, with human judgments.
 
     Attributes:
-        mask: whether each of all rows belongs to the data set, bool [all rows].
+        mask: whether each row of the file belongs to the data set, bool [rows of the file].
         correct: whether each answer is correct, bool [rows].
         first: whether each question belongs to the first half, bool [rows].
         question: number of each row's question, int [rows].
@@ -263,7 +263,7 @@ def p_value(differences: np.ndarray) -> float:
 
 
 def interval(values: Sequence[float]) -> str:
-    """Format the 95% interval of bootstrap values, x 100."""
+    """Format the 95% interval of bootstrap values, multiplied by 100."""
     low, high = 100 * np.percentile(values, [2.5, 97.5])
     return f"[{low:.1f}, {high:.1f}]"
 
@@ -437,7 +437,7 @@ def recall_of_surnames(candidate: str, reference: str) -> float:
 
 
 def explore(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print the areas under the ROC curve of variants of the task."""
+    """Print the area under the ROC curve for each variant of the task."""
     stored = read_scores(arguments.scores)
     nli = best_of(rows, formula_values("e-c", stored["menli"]))
     recall = compare_strings(rows, token_recall)

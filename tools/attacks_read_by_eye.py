@@ -2,10 +2,11 @@
 
     python -m tools.attacks_read_by_eye webnlg2020.en.jsonl
 
-The input is a table with the columns id and references. From 400 random distinct references, each
-attack gets up to 20 that it applies to. An attack on adequacy is fair if it changes the meaning and
-the English remains equally good. The attack "drop" breaks sentences by design, so only the change
-of meaning counts. An attack on fluency is fair if it makes the English worse.
+The input is a table with the columns id and references. Each attack is applied to up to 20 suitable
+references from a random sample of 400 distinct references. An attack on adequacy is fair if it
+changes the meaning and the English remains equally good. The attack "drop" breaks sentences by
+design, so only the change of meaning counts. An attack on fluency is fair if it makes the English
+worse.
 
 `results/attacks_read_by_eye.csv` contains the verdicts; it identifies a reference by its item and
 its number. The output ends with the number of unfair cases per attack.

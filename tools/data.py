@@ -60,7 +60,7 @@ class DataSet:
         return np.argsort(place[np.concatenate(samples)], kind="stable")
 
     def grids(self, scores: np.ndarray) -> dict[str, np.ndarray]:
-        """Arrange scores [rows] as the ratings by language, [systems, samples] or [texts] each."""
+        """Arrange scores [rows] in one grid per language, [systems, samples] or [texts] each."""
         sizes = [len(part.predictions) for part in self.parts.values()]
         columns = np.split(scores, np.cumsum(sizes)[:-1])
         return {
@@ -116,7 +116,7 @@ READERS = {reader.__name__: reader for reader in (webnlg, summeval, summeval11, 
 
 
 def read_pairs(path: Path) -> list[Pair]:
-    """Return (prediction, reference) pairs: first references of all rows, then second ones, etc."""
+    """Return (prediction, reference) pairs: all rows' first references, then the second, etc."""
     by_row = [
         [(row["prediction"], text) for text in row["references"]]
         for row in read_json_lines(path)

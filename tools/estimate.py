@@ -5,18 +5,18 @@
 
 DATA is the folder described in tools/data.py, with an additional file answers.jsonl: answers to
 questions, and whether each is correct. Each metric scores each text once with the bundled models,
-and the scores are saved in FOLDER. Then 2,000 resamples of each data set are drawn: rows of all
-systems, with replacement. In each, the first 20, 40 or 100 rows are treated as rated, and the 95%
-intervals are compared with the data set's mean human score. If all ratings are equal, there is no
-interval, and the resample counts as a miss.
+and the scores are saved in FOLDER. Then the rows of each data set, from all systems, are resampled
+with replacement 2,000 times. In each resample, the first 20, 40 or 100 rows are treated as rated,
+and the 95% intervals are compared with the data set's mean human score. If all ratings are equal,
+there is no interval, and the resample counts as a miss.
 
 The first table shows the mean and range of the coverage over criteria and metrics, and the width
 relative to intervals from the ratings alone. The second table shows every criterion and metric, and
 the fraction of ratings saved for intervals of equal width.
 
-The formula for the interval was selected on these data, partly with other metrics, from least
-squares, jackknife and HC3 variances, with and without a skewness correction. It contains no fitted
-constants.
+The formula for the interval was selected from least squares, jackknife and HC3 variances, with and
+without a skewness correction. The selection used these data, partly with other metrics. The formula
+contains no fitted constants.
 """
 
 import argparse

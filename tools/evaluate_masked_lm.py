@@ -26,7 +26,7 @@ def evaluate(
 ) -> Tensor:
     """Mask random positions of each text, one per pass, and evaluate the predictions.
 
-    Returns the cross-entropy in nats, top-1 hit and top-5 hit of each, float64 [masks, 3].
+    Returns each mask's cross-entropy in nats, top-1 hit and top-5 hit, float64 [masks, 3].
     """
     batches = []
     for text in tokenizer(texts, truncation=True, max_length=TEXT_LENGTH)["input_ids"]:

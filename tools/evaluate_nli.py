@@ -61,7 +61,7 @@ def fit_temperature(logits: Tensor, labels: np.ndarray) -> float:
 
 
 def is_for_fitting(premises: Iterable[str]) -> np.ndarray:
-    """Return whether the temperature is fitted on each row, by a hash of the premise."""
+    """Return whether to fit the temperature on each row, based on a hash of the premise."""
     return np.asarray([hashlib.sha256(text.encode()).digest()[0] % 2 == 0 for text in premises])
 
 

@@ -2,7 +2,7 @@
 
     python -m tools.fuzz --inputs 100000
 
-Scores random texts of 0 to 10,000 characters of any script, with tiny models. Some inputs and
+Scores random texts of 0 to 10,000 characters in any script, with tiny models. Some inputs and
 settings have a wrong type or are out of range. Within TIMEOUT seconds, each call must return finite
 scores, or raise a ValueError or TypeError that names an argument. Any other outcome is a failure
 and is printed with the number of the input. To reproduce it, pass the metric to --metrics and the

@@ -9,7 +9,7 @@ that an interrupted run resumes. --share 0.5 scores a fixed random half of each 
 --share 0 prints tables from saved scores. Attacks are optional.
 
 The first table contains segment-level Kendall and detected attacks for BERTScore with each layer,
-and for BaryScore with windows of layers, with IDF weights and with uniform weights. Layer 0 is the
+and for BaryScore with windows of layers and either IDF or uniform weights. Layer 0 is the
 embeddings. The second table contains each metric's best layers on all data sets but one, and their
 result on the held-out data set. These layers and BaryScore's default layers are then compared with
 BERTScore and chrF on the held-out data set, as in `tools.study agree`.

@@ -2,9 +2,8 @@
 
     python -m tools.memory [--pairs 1000 100000]
 
-Scores distinct short pairs by InfoLM with a tiny model and uniform token weights. Each list and
-each stream is scored in a separate process. The table shows how much the peak memory increased
-during the call.
+Scores distinct short pairs with InfoLM, a tiny model and uniform weights. Each list and each stream
+is scored in a separate process. The table shows how much the peak memory increased during the call.
 """
 
 import argparse

@@ -1,18 +1,19 @@
-"""Mutation testing: find small changes of the code that no test detects.
+"""Mutation testing: find small changes to the code that no test detects.
 
-    python -m tools.mutants verdicts.csv                       # all components, or the rest of them
+    python -m tools.mutants verdicts.csv                       # all components; resumes
     python -m tools.mutants verdicts.csv --components infolm space --seed 1
     python -m tools.mutants verdicts.csv --components core --tests tests/unit/core tests/contract
 
-A mutant is the code with one change: another operator, comparison, sign, number, boolean or
-default, a removed `raise`, or None as return value. A component is a folder of the package, or the
-demo. For each component, --drawn mutants are sampled and tested by the component's unit tests, or
-by --tests. A run ends at the first failure, or after MAX_SLOWDOWN times the duration of the tests
-on the original code. Mutants in the file of verdicts are skipped, so an interrupted run resumes.
+A mutant is the code with one change: a different operator, comparison, sign, number, boolean or
+default, a removed `raise`, or None as the return value. A component is a folder of the package, or
+the demo. For each component, --drawn mutants are sampled and tested by the component's unit tests,
+or by --tests. A run ends at the first failure, or after MAX_SLOWDOWN times the duration of the
+tests on the original code. Mutants in the file of verdicts are skipped, so an interrupted run
+resumes.
 
 Each mutant runs in a process that is forked after the libraries are imported. It executes the
 mutant instead of the original module, without writing a file. Processes started by tests run the
-original code, so modules that only run there are excluded.
+original code, so modules that only run in such processes are excluded.
 """
 
 import argparse
@@ -68,18 +69,18 @@ def components() -> dict[str, tuple[Path, list[Path]]]:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change, described by its line so that it is found again after edits elsewhere in a file."""
+    """A change, identified by the text of its line, so that edits to other lines do not matter."""
 
     component: str
     file: str
     line: str  # text of the line
     mutation: str
-    number: int  # counts equal mutations on equal lines of the file
+    number: int  # counts identical mutations on identical lines of the file
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of the tests: "killed", by the first failed test or by "time", or "survived"."""
+    """Result of the tests: "survived", or "killed" by the first failed test or by "time"."""
 
     verdict: str
     by: str
@@ -115,7 +116,7 @@ def mutate(path: Path, index: int) -> ast.Module:
 
 
 def find_changes(tree: ast.Module) -> Iterator[Change]:
-    """Yield the possible changes of a module, except in annotations and decorators."""
+    """Yield the possible changes to a module, except in annotations and decorators."""
     excluded = {id(node) for root in unchanged_parts(tree) for node in ast.walk(root)}
     defaults = {id(node) for node in find_defaults(tree)}
     for node in ast.walk(tree):
@@ -305,7 +306,7 @@ def main() -> None:
     )
     parser.add_argument("--components", nargs="+", choices=components(), default=list(components()))
     parser.add_argument(
-        "--tests", nargs="+", type=Path, default=[], help="tests to run instead of the component's"
+        "--tests", nargs="+", type=Path, default=[], help="tests to run instead of the unit tests"
     )
     parser.add_argument("--drawn", type=int, default=30, help="number of mutants per component")
     parser.add_argument("--seed", type=int, default=0)

@@ -4,8 +4,8 @@
 
 A FILE is JSON Lines with the fields prediction and references, or a text file (optionally .gz),
 which is split into sentences. Prints the number and fraction of out-of-domain texts for each file
-and for each language in tests/texts_by_language.json. The sentences there that the rule was tuned
-on are listed separately.
+and for each language in tests/texts_by_language.json. Sentences on which the rule was tuned are
+listed separately.
 """
 
 import argparse

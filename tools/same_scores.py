@@ -4,8 +4,8 @@
     python -m tools.same_scores ../other --metrics menli --families bert bundled
 
 Both checkouts score the same texts with the same models: the bundled model and a tiny model of each
-family. Each checkout runs in its own process with one thread. The calls cover InfoLM with all
-measures, symmetrizations, IDF weights and encodings, BaryScore, and MENLI.
+family. Each checkout runs in its own process with one thread. The calls cover BaryScore,
+MENLI, and InfoLM with all measures, symmetrizations, IDF weights and encodings.
 
 For each metric and model, the table shows the number of scores, the number that are not bitwise
 identical, and the largest difference with its settings. The difference is relative if the score is
@@ -45,7 +45,7 @@ LONG_TEXTS: list[tuple[str, dict[str, Any]]] = [
     ("long", {"long_text": rule, **limit})
     for limit, rule in product(({"max_length": 12}, {}), ("window", "truncate"))
 ]
-ENCODINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # of InfoLM, each with all IDF weights
+ENCODINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # for InfoLM, each with all IDF weights
     *(("one", {"temperature": value}) for value in (0.05, 0.25, 1.5, 4.0)),
     *(("one", {"interpolation": value}) for value in (0.1, 0.5)),
     ("one", {"masks_per_pass": 0, "interpolation": 0.2}),

@@ -116,7 +116,7 @@ def save_model(folder: Path) -> Any:
 def time_metric(
     name: str, folder: str, pairs: list[Pair], settings: dict[str, Any], count: bool
 ) -> dict[str, float]:
-    """Measure a metric's seconds and memory on the pairs, and optionally count its operations."""
+    """Measure a metric's time and memory on the pairs, and optionally count its operations."""
     score = RUNNERS[name](folder, **settings)
     score(WARM_UP, WARM_UP[::-1])
     before, columns = peak_memory(), [list(column) for column in zip(*pairs, strict=True)]
@@ -128,7 +128,7 @@ def time_metric(
 
 
 def gemm_rate(dtype: str, size: int = 2048) -> float:
-    """Return the operations per second of a multiplication of two large matrices."""
+    """Return the operations per second when multiplying two large matrices."""
     matrix = torch.ones(size, size, dtype=getattr(torch, dtype))
     return 2 * size**3 / median_seconds(lambda: matrix @ matrix, 5)
 
@@ -136,7 +136,7 @@ def gemm_rate(dtype: str, size: int = 2048) -> float:
 def measure(
     runs: Mapping[str, tuple[str, str, str]], pairs: list[Pair], arguments: argparse.Namespace
 ) -> dict[str, dict[str, float]]:
-    """Time metrics (name, folder, dtype) in separate processes, in alternation.
+    """Time metrics (name, folder, dtype) alternately, in separate processes.
 
     Returns medians over --repeats. "of GEMM" is relative to matrix products timed before and after
     the process.
@@ -226,7 +226,7 @@ def read_columns(arguments: argparse.Namespace) -> list[list[str]]:
 
 
 def sweep(arguments: argparse.Namespace) -> None:
-    """Print the time of many settings from one pass, and the time of a single setting."""
+    """Print the time for many settings in one pass, and the time for a single setting."""
     columns = read_columns(arguments)
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
     scorer.score(WARM_UP, WARM_UP[::-1])
@@ -300,7 +300,7 @@ def main() -> None:
     parser.add_argument("benchmark", choices=TABLES)
     parser.add_argument("data", type=Path, help="JSON Lines with prediction and references")
     parser.add_argument("--pairs", type=int, default=64)
-    parser.add_argument("--samples", type=int, default=8, help="shared references in `peers`")
+    parser.add_argument("--samples", type=int, default=8, help="number of shared references")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
         "--only",

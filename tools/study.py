@@ -50,7 +50,7 @@ from tools.tables import show
 
 Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN if not scored
 CHUNK = 160  # rows scored between saves
-LAYER = 5  # layer of the bundled encoder, which has 6, for BERTScore
+LAYER = 5  # for BERTScore, of the 6 layers of the bundled encoder
 ROUGE = RougeScorer(["rougeL"], use_stemmer=True)
 TEMPERATURES, INTERPOLATIONS = (1.0, 2.0), (0.0, 0.1, 0.2, 0.3, 0.5)
 COMPARISONS = ("BERTScore", "chrF")
@@ -142,7 +142,7 @@ def bundled(title: str, kind: type, **settings: Any) -> Entry:
 
 
 def one_pass(texts: Texts) -> Scores:
-    """Score texts by InfoLM without masks, with all TEMPERATURES and INTERPOLATIONS."""
+    """Score texts with InfoLM without masks, for all TEMPERATURES and INTERPOLATIONS."""
     scorer = load_scorer(InfoLMScorer)
     rows = scorer.sweep(
         texts.predictions,
@@ -201,7 +201,7 @@ ENTRIES = (
 
 
 def score_path(folder: Path, name: str, entry: Entry) -> Path:
-    """Return the path to save an entry's scores on a data set."""
+    """Return the path of an entry's saved scores on a data set."""
     return folder / name / f"{entry.names[0].replace(' ', '_')}.npz"
 
 
@@ -249,7 +249,7 @@ def complete(
 
 
 def load_texts(data: DataSet) -> Texts:
-    """Return the texts of a data set; the corpus is all references."""
+    """Return the texts of a data set; the corpus consists of all references."""
     corpus = tuple(text for group in data.references for text in group)
     return Texts(data.predictions, data.references, corpus, data.average)
 
@@ -335,7 +335,7 @@ def agreement_tables(
 
 
 def agree(arguments: argparse.Namespace) -> None:
-    """Print correlations with human judgments, in a separate table for incomplete metrics."""
+    """Print correlations with human judgments; incomplete metrics have a separate table."""
     for name in arguments.sets:
         data, scores = READERS[name](arguments.data), load_scores(arguments.scores, name)
         names = (*(arguments.metrics or TABULATED), *COMPARISONS)
@@ -420,7 +420,7 @@ class Attacks:
         return complete(folder, self.file, self.texts, range(len(self.texts.predictions)), entries)
 
     def detection_rate(self, scores: np.ndarray) -> float:
-        """Return the mean fraction over attacks of cases in which the paraphrase scores better."""
+        """Return the fraction of cases whose paraphrase scores better, averaged over attacks."""
         good, bad = scores[self.paraphrases], scores[self.adversaries]
         better = (good > bad) & ~np.isclose(good, bad, rtol=1e-6, atol=1e-9)
         return float(np.mean([better[self.names == name].mean() for name in np.unique(self.names)]))
@@ -476,7 +476,7 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
 
 
 def parse(description: str | None, *commands: str) -> argparse.Namespace:
-    """Parse the command line of the study; the command is omitted if there are none."""
+    """Parse the command line of the study; without `commands`, no command is expected."""
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     if commands:
         parser.add_argument("command", choices=commands)

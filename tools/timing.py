@@ -56,7 +56,7 @@ def in_process(module: str, job: Mapping[str, Any], **environment: str) -> dict[
 
 
 def run_worker(work: Callable[..., Mapping[str, Any]]) -> bool:
-    """Call `work` with the job if `in_process` started this process; return whether it did."""
+    """Call `work` with the job and return True if `in_process` started this process, else False."""
     if sys.argv[1:] != ["--worker"]:
         return False
     print(json.dumps(work(**json.load(sys.stdin))))

@@ -34,7 +34,7 @@ def read_texts(file: Path) -> list[str]:
 def read_corpus(folder: Path, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return a corpus as token ids [texts, TEXT_LENGTH - 2], padded with 0, and lengths [texts].
 
-    Paragraphs are split into texts of TEXT_LENGTH - 2 tokens; the last text of each may be shorter.
+    Paragraphs are split into texts of TEXT_LENGTH - 2 tokens; the last text may be shorter.
     """
     splitting = {"truncation": True, "max_length": TEXT_LENGTH - 2, "padding": "max_length"}
     splitting |= {"return_overflowing_tokens": True, "add_special_tokens": False}
@@ -100,7 +100,7 @@ def warm_start(folder: Path) -> BertForMaskedLM:
 
 
 def start_head_from_counts(model: BertForMaskedLM, ids: np.ndarray, lengths: np.ndarray) -> None:
-    """Initialize the head: the output bias with log token frequencies, and the transform."""
+    """Initialize the head; its output bias is set to the log token frequencies."""
     inner = np.arange(ids.shape[1])[None, :] < lengths[:, None]
     counts = np.bincount(ids[inner], minlength=model.config.vocab_size) + 0.1
     with torch.no_grad():
@@ -146,8 +146,8 @@ def centre_embeddings(model: BertForMaskedLM) -> None:
 
     This does not change predictions: the sums of input embeddings stay the same, and all logits at
     a position change by the same amount, which cancels in the softmax. After training, the mean
-    dominates the word embeddings. Without it, they are small, so that rounding to float16 loses
-    less precision.
+    dominates the word embeddings. Without the mean, the embeddings are small, so rounding to
+    float16 loses less precision.
     """
     with torch.no_grad():
         words, head = model.bert.embeddings.word_embeddings.weight, model.cls.predictions

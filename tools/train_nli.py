@@ -4,9 +4,9 @@
     torchrun --nproc-per-node 2 -m tools.train_nli NLI/train.tsv.gz -o WORK
 
 The file has the columns source, label, premise and hypothesis. The result is a
-BertForSequenceClassification with its standard head. This head alone does not converge from a
-sentence encoder, so a second head on the mean hidden states of both texts is trained with it and
-then discarded. See training.py for the training loop.
+BertForSequenceClassification with its standard head. With this head alone, training does not
+converge from a sentence encoder, so a second head on the mean hidden states of both texts is also
+trained, and then discarded. See training.py for the training loop.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def read_rows(file: Path) -> pd.DataFrame:
 
 
 def encode(tokenizer: Any, rows: pd.DataFrame, **options: Any) -> Any:
-    """Tokenize pairs with keyword arguments for the tokenizer."""
+    """Tokenize pairs; keyword arguments are passed to the tokenizer."""
     pairs = rows["premise"].tolist(), rows["hypothesis"].tolist()
     return tokenizer(*pairs, truncation=True, max_length=MAX_LENGTH, **options)
 

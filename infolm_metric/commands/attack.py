@@ -3,8 +3,9 @@
 FILE is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with a column references (or reference) and
 optional columns id and paraphrase. Rows with the same id form one item. Each attack is applied to
 every distinct reference of an item, called the anchor. The anchor's paraphrase is the first of
-these texts that exists: the value of the column paraphrase; the item's other reference with the
-fewest words in common with the anchor; for num, the anchor with its numbers spelled out.
+these texts that exists: the value of the column paraphrase; whichever of the item's other
+references shares the fewest words with the anchor; for num, the anchor with its numbers spelled
+out.
 
 The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
 attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The same text and seed
@@ -12,7 +13,7 @@ always give the same attack.
 
 infolm robustness reports two statistics per attack. Accuracy is the fraction of cases in which the
 paraphrase scores better than the adversary; a tie is a miss. Sensitivity is the fraction of texts
-that score better than the same text after the attack. It is usually much higher than accuracy.
+that score better than their attacked versions. It is usually much higher than accuracy.
 
 For example:
   infolm attack outputs.jsonl -o attacked.jsonl

@@ -22,7 +22,7 @@ USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command, without a choice of scores, because all are computed."""
+    """Add the options of the command; scores cannot be selected, because all are computed."""
     add = options.add_corpus(parser).add_argument
     text = "number of pairs of unrelated texts (default: 500)"
     add("--pairs", type=int, default=500, metavar="N", help=text)

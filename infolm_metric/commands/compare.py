@@ -31,7 +31,7 @@ USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
     """Add the options of the command."""
     group = parser.add_argument_group("systems and references")
-    text = "plain text, one candidate per line; each is tested against the first"
+    text = "plain text, one candidate per line; later systems are tested against the first"
     group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
     options.add_references(group, required=True)
     options.add_metric(parser, types)

@@ -34,7 +34,7 @@ USAGE = "infolm correlate [options] DATA"
 REPEATED = {
     "--criterion": "human score to correlate with; repeatable (default: all)",
     "--scores": "column with another metric's scores; repeatable (default: all metrics.*)",
-    "--lower-is-better": "other metric for which lower is better; repeatable",
+    "--lower-is-better": "metric in the data for which lower is better; repeatable",
     "--exclude-system": "system to exclude; repeatable",
     "--exclude-id": "sample to exclude; repeatable",
     "--against": "metric to test the other metrics against; repeatable",
@@ -56,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group.add_argument("--plot", metavar="FILE", help=text)
     group = parser.add_argument_group("correlation")
     add = group.add_argument
-    text = "correlate system means, or the texts of each sample (default: both)"
+    text = "correlate system means, or text scores within each sample (default: both)"
     add("--level", action="append", choices=("system", "text"), help=text)
     options.add_resampling(group)
     text = "correlate only the scores in the data, without a model"

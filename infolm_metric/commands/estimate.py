@@ -1,4 +1,4 @@
-"""`infolm estimate`: mean human scores from a few ratings and a metric, with intervals.
+"""`infolm estimate`: estimate mean human scores from a few ratings and a metric, with intervals.
 
 RATINGS has one row per system and sample, as for infolm correlate, but only some rows have human
 scores. Leave the other human scores empty (null in JSON). The rated rows must be a random sample of
@@ -6,9 +6,8 @@ all rows, or the sample selected with --plan: if only difficult or recent texts 
 intervals are wrong. If no row has a system, all rows count as one system.
 
 For each system and criterion, the command prints the mean of the ratings and the prediction-powered
-estimate (PPI++), both with 95% intervals, and the number of ratings that would give an equally
-narrow interval without the metric. It also prints the differences between systems, paired by
-sample.
+estimate (PPI++), both with 95% intervals, and the number of ratings that, without the metric, would
+give an equally narrow interval. It also prints the differences between systems, paired by sample.
 
 For example:
   infolm estimate outputs.jsonl --metric baryscore --model bundled --plan 40
@@ -49,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_repeated(group, "--criterion", help=text)
     text = "column with another metric's scores, used instead of --metric"
     group.add_argument("--scores", metavar="NAME", help=text)
-    text = "like --scores, for a table with a single column of metric scores"
+    text = "use the only column of metric scores in the table instead of --metric"
     group.add_argument("--no-metric", action="store_true", help=text)
     options.add_columns(group, types)
     options.add_metric(parser, types)
@@ -133,7 +132,7 @@ def _plan(
     _warn_of_few([len(ids)])
     plan = {"ids": ids, "rows": rows, "seed": arguments.seed, "correlation": correlation}
     lines = [
-        f"Rate {len(ids)} of {rows} ids, all systems of each: {', '.join(ids)}",
+        f"Rate the texts of all systems for {len(ids)} of {rows} ids: {', '.join(ids)}",
         "Expected width of a 95% interval, in standard deviations of the ratings: "
         f"{width:.3f} at a correlation of {correlation:g}, {ratings_width:.3f} from the ratings "
         "alone",
@@ -162,14 +161,14 @@ def _estimate(
     if equal := sum(math.isnan(estimate.ratings.low) for estimate in estimates):
         warnings.warn(
             f"infolm: {equal} of {len(estimates)} estimates have no interval, because there are "
-            "fewer than two ratings or all are equal; rate more texts",
+            "fewer than two ratings or all ratings are equal; rate more texts",
             stacklevel=2,
         )
     return _report(means, differences), _lines(means, differences, arguments)
 
 
 def _mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
-    """Return the estimate for the samples with a row."""
+    """Return the estimate, ignoring samples without a row."""
     from infolm_metric.meta_evaluation import estimate_mean
 
     present = ~np.isnan(metric)
@@ -232,7 +231,7 @@ def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespa
 
 
 def _cell(interval: Interval) -> str:
-    """Format a mean with its interval; a dash replaces a mean or interval that is not defined.
+    """Format a mean with its interval; a dash replaces an undefined mean or interval.
 
     >>> from infolm_metric.meta_evaluation import Interval
     >>> _cell(Interval(4.0, 3.5, 4.5)), _cell(Interval(4.0))

@@ -1,8 +1,8 @@
 """`infolm idf`: compute the inverse document frequencies of a corpus and save them.
 
 CORPUS is plain text with one document per line, or a table (.jsonl, .ndjson, .csv, .tsv, .parquet)
-with a column of texts or lists of texts. Each text is a document. Pass the same model, --max-length
-and --long-text as for scoring, because documents are truncated in the same way. To use the result,
+with a column of texts or lists of texts. Each text is a document. Use the same model, --max-length
+and --long-text as for scoring, so that documents are truncated in the same way. To use the result,
 run infolm score --idf FILE.
 
 For example:

@@ -197,5 +197,5 @@ class _Parser(argparse.ArgumentParser):
         argument, _, problem = message.partition(": ")
         if problem.startswith("expected"):
             flag = argument.split("/")[-1].removeprefix("argument ")
-            message += f"; pass a value that starts with a dash as {flag}=VALUE"
+            message += f"; to pass a value that starts with a dash, use {flag}=VALUE"
         self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")

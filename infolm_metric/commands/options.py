@@ -35,8 +35,8 @@ SettingsTypes = Sequence[type[Settings]]
 def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
     """Return the settings classes of the metrics selected with --metric, the last one first.
 
-    A command's options depend on these classes, so they are determined before parsing. Without a
-    known metric, the class of the default metric is returned.
+    A command's options depend on these classes, so they are determined before parsing. If no known
+    metric is selected, the class of the default metric is returned.
 
     >>> [settings.metric for settings in chosen_settings(["--metric=menli", "a text", "another"])]
     ['menli']
@@ -61,7 +61,7 @@ def add_metric(
     """
     group = parser.add_argument_group("metric")
     default = f"default: {metrics.DEFAULT}{'; repeat for several' if multiple else ''}"
-    text = f"{', '.join(metrics.METRICS)} ({default}); with --help, lists its settings"
+    text = f"{', '.join(metrics.METRICS)} ({default}); add --help to list its settings"
     choices = list(metrics.METRICS)
     if multiple:
         add_repeated(group, "--metric", choices=choices, help=text)
@@ -196,7 +196,7 @@ def add_corpus(parser: argparse.ArgumentParser) -> Group:
     group = parser.add_argument_group("corpus and output")
     text = "plain text files or tables; - reads plain text from standard input"
     group.add_argument("corpus", nargs="+", metavar="CORPUS", help=text)
-    text = "column of a table that contains the texts (default: text)"
+    text = "table column that contains the texts (default: text)"
     group.add_argument("--column", metavar="NAME", default="text", help=text)
     group.add_argument("-o", "--output", metavar="FILE", required=True, help="output file")
     return group

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "texts")
 USAGE = "infolm robustness [options] FILE"
 SCORES = (
-    "other metric, whose scores against the anchor are in the columns NAME.paraphrase, "
+    "another metric; its scores against the anchor are in the columns NAME.paraphrase, "
     "NAME.adversary and NAME.paraphrase_adversary; repeatable"
 )
 
@@ -85,8 +85,8 @@ def _lines(results: Mapping[str, MetricResult], table: Callable[..., list[str]])
         yield ""
     yield (
         "Accuracy: fraction of cases in which the paraphrase scores better than the attacked "
-        "reference; a tie is a miss. Sensitivity: fraction of texts that score better than the "
-        "same text after the attack, which is easier. Intervals: Wilson. Means: equal weight per "
+        "reference; a tie is a miss. Sensitivity: fraction of texts that score better than their "
+        "attacked versions (an easier test). Intervals: Wilson. Means: equal weight per "
         "attack."
     )
     for name, metric in results.items():

@@ -1,8 +1,8 @@
 """`infolm score`: score texts from arguments, files or a data set against references.
 
-A table (.jsonl, .ndjson, .csv, .tsv, .parquet) has the columns prediction and references; the
-references of a row are a text or a list of texts. Files are UTF-8, optionally compressed (.gz). Put
--- before texts that start with a dash.
+A table (.jsonl, .ndjson, .csv, .tsv, .parquet) has the columns prediction and references; a row's
+references are a string or a list of strings. Files are UTF-8, optionally compressed (.gz). Put --
+before texts that start with a dash.
 
 For example:
   infolm score --model bundled "the candidate text" "the reference text" "another reference"
@@ -56,7 +56,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add("--json", action="store_true", help="print all results as one JSON object")
     text = "output file: .jsonl (resumable job), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-    text = "rescale scores to 1 (best) and 0 (unrelated texts); FILE: from infolm baseline"
+    text = "rescale scores (1: best, 0: unrelated texts); FILE is written by infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"), types)
     running = parser.add_argument_group("running")

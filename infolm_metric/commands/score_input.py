@@ -46,8 +46,8 @@ def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
 def parse_source(arguments: argparse.Namespace) -> Source:
     """Return the source that the arguments select, without reading it.
 
-    If the only text is the name of a file, it is treated as --data. Raises ValueError unless
-    exactly one input mode is used.
+    A single text that is the name of a file is treated as --data. Raises ValueError unless exactly
+    one input mode is used.
     """
     texts, table = arguments.texts, arguments.data
     path = texts[0] if len(texts) == 1 and not (arguments.as_texts or table) else ""

@@ -49,7 +49,7 @@ def menli(**settings: Any) -> Scorer:
 
 
 def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
-    """Return an Inspect scorer for a metric; it scores in a thread.
+    """Return an Inspect scorer that runs a metric in a thread.
 
     Samples without a target have the score NaN, which Inspect excludes from means.
     """

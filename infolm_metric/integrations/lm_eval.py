@@ -1,7 +1,7 @@
-"""Metrics for lm-evaluation-harness, which are registered when this module is imported.
+"""Metrics for lm-evaluation-harness; importing this module registers them.
 
-As for BLEU, references and outputs are collected and the whole corpus is scored at the end, so IDF
-is estimated from all documents.
+As with BLEU, references and outputs are collected, and the whole corpus is scored at the end. IDF
+is therefore estimated from all documents.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
     def score(items: Sequence[Any]) -> float:
         if isinstance(items[0], int | float):
             raise ValueError(
-                f"{name} requires texts, got the number {items[0]!r}, which is the result if "
-                "doc_to_target returns lists; pass references with pass_through in process_results"
+                f"{name} requires texts, got the number {items[0]!r}; if doc_to_target returns "
+                "lists, pass the references with pass_through in process_results instead"
             )
         references, predictions, settings = zip(*items, strict=True)
         scorer = load_scorer(name)

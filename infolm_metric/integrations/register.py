@@ -1,7 +1,7 @@
 """Registration of the metrics with `evaluate`, so that `evaluate.load("infolm")` finds them.
 
 `evaluate.load("infolm")` searches for ./infolm/infolm.py, then queries the Hugging Face Hub, and
-then searches its cache of module scripts, from which it selects the newest script.
+finally loads the newest script in its cache of module scripts.
 `evaluate.load(str(register()["infolm"]))` never queries the Hub.
 """
 
@@ -75,7 +75,7 @@ def _write(text: str, metrics: Path, name: str) -> Path:
     for package in (folder, *list(folder.parents)[:3]):
         (package / "__init__.py").touch()
     script = folder / f"{name}.py"
-    # Atomic, because other processes may read the script. It is written even if it already exists,
-    # because evaluate selects the newest script.
+    # The write is atomic, because other processes may read the script. An existing script is also
+    # rewritten, because evaluate selects the newest script.
     write_whole(script, [text.encode()])
     return script

@@ -30,7 +30,7 @@ class TextMetric(torchmetrics.Metric):
     list with one tensor per batch, which torchmetrics can merge, save and share.
 
     Args:
-        model_name_or_path: a setting of the metric, positional as in torchmetrics.
+        model_name_or_path: a setting of the metric; can be positional, as in torchmetrics.
         process_group: the participating ranks (default: all).
         **settings: other settings of the metric.
 
@@ -82,7 +82,7 @@ class TextMetric(torchmetrics.Metric):
             several scores.
 
         Raises:
-            TypeError, ValueError, RuntimeError: as for `distributed_score`.
+            TypeError, ValueError, RuntimeError: see `distributed_score`.
             OSError: the model cannot be found.
         """
         predictions, references = decode(self.pairs)
@@ -93,7 +93,7 @@ class TextMetric(torchmetrics.Metric):
     def forward(self, preds: Any, target: Any) -> Tensor | dict[str, Tensor]:
         """Store pairs for `compute`, and return the mean score of only these pairs.
 
-        `preds` and `target` are as for `update`, and the result is as for `compute`.
+        See `update` for the arguments, and `compute` for the format of the result.
         """
         self.update(preds, target)
         score = self._mean(self.scorer.score(preds, target))
@@ -122,7 +122,7 @@ def encode(pairs: Pairs) -> Tensor:
 
 
 def decode(batches: Iterable[Tensor]) -> tuple[list[str], list[list[str]]]:
-    """Decode batches, tensors of any dtype, to predictions and references.
+    """Decode batches (tensors of any dtype) into predictions and references.
 
     >>> decode([encode(Pairs(["A cat."], [["The cat.", "One cat."]]))])
     (['A cat.'], [['The cat.', 'One cat.']])

@@ -13,7 +13,7 @@ from infolm_metric.core.scorer import Scorer
 from infolm_metric.integrations import check_one_score
 
 _shown: set[str] = set()
-"""Warnings that this process has already shown, without their numbers."""
+"""Warnings that this process has already shown, with numbers removed."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Reward:
 
 
 def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
-    """Return a reward function that uses a scorer; it can be pickled.
+    """Return a reward function that uses a scorer and can be pickled.
 
     Args:
         scorer: a scorer with a single score, such as `MENLIScorer(task="answer")`.
@@ -82,7 +82,7 @@ def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
 
 
 def completion_text(completion: str | Sequence[Mapping[str, Any]]) -> str:
-    """Return a completion's text: the string itself, or the assistant's messages in a list.
+    """Return a completion's text: the string itself, or the assistant's joined messages.
 
     >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])
     'Yes.'

@@ -108,7 +108,7 @@ def _open_with(component: Component, update: Any) -> None:
 
 
 def reproduce(answer: Answer) -> list[str]:
-    """Return Python code and a command that print the score, and the signature.
+    """Return Python code that prints the score, an equivalent command, and the signature.
 
     Settings with default values are omitted.
     """

@@ -39,7 +39,7 @@ def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.B
 
 
 def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
-    """Convert words and fractions to the data of a bar plot in one colour, in percent."""
+    """Convert words and fractions to percentages for a bar plot in one colour."""
     rows = [(word or "(unused)", 100 * value, "") for word, value in words]
     return pd.DataFrame(rows, columns=["token", "percent", "side"])
 

@@ -32,12 +32,12 @@ def answer(
     """Connect a function to the events that trigger it and the edits that clear its answer.
 
     Args:
-        function: takes the values of `inputs`, and yields updates by component; the last ones are
-            the answer.
+        function: takes the values of `inputs`, and yields updates by component; the last updates
+            are the answer.
         triggers: events that request an answer.
         edits: events that invalidate the answer.
         inputs: input components.
-        outputs: the card, the column that is hidden if there is no answer, and its components.
+        outputs: the card, the column to hide if there is no answer, and the column's components.
         notice: HTML that the card shows if there is no answer.
         hidden: update that hides the column.
         **options: options of the event.

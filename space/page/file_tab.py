@@ -92,7 +92,7 @@ def iter_scores(
         )
         with tempfile.TemporaryDirectory() as folder:
             download = f"{folder}/{metric}_scores.csv"
-            # Quotes carriage returns, as `infolm score` does.
+            # All strings are quoted, because they may contain carriage returns.
             frame.to_csv(download, quoting=csv.QUOTE_NONNUMERIC)
             yield 1.0, {**step, "frame": frame, "download": download}
 

@@ -18,7 +18,7 @@ from .appearance import CANDIDATE, NEUTRAL, REFERENCE, TEXTS, ExplanationView, n
 from .components import bar_plot, bars, table
 
 WORDS = 8  # predicted words shown per text
-DRIVERS = 12  # contributions shown, the largest ones
+DRIVERS = 12  # largest contributions shown
 GUESSES = 4  # predicted words shown per masked token
 Words = list[tuple[str, float]]
 EIGHTHS = [step / 8 for step in range(-4, 17)]  # -0.5 to 2
@@ -93,7 +93,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 
 @functools.cache
 def _rarity(scorer: Any) -> torch.Tensor:
-    """Return the squared IDF of each vocabulary entry in English, [vocab]; 1 if not available.
+    """Return each vocabulary entry's squared IDF in English texts, [vocab], or 1 if unavailable.
 
     It is squared because a function word can be a hundred times as probable as a content word.
     """
@@ -149,7 +149,7 @@ def _line_plot(name: str) -> gr.LinePlot:
 
 
 def _curve(sweep: Any, name: str, choice: float | None) -> Any:
-    """Return an update that plots the score against a setting, or hides the plot if it is None."""
+    """Return an update that plots the score against a setting, or hides the plot if unset."""
     if choice is None:
         return gr.update(visible=False)
     results = sweep(**{f"{name}s": sorted({*SWEEP_GRIDS[name], choice})})

@@ -18,7 +18,7 @@ FILE_TOKENS = 128  # per text in a file
 FILE_ROWS = 500
 FILE_BYTES = 1_000_000
 FILE_WORK = FILE_ROWS * 2 * 32**2  # squared tokens
-PART_WORK = 20_000  # squared tokens between progress reports, one or two seconds
+PART_WORK = 20_000  # squared tokens between progress reports (one or two seconds)
 BODY_BYTES = 4_000_000  # per request; an upload is slightly larger than its file
 MAX_WAITING = 64  # requests in the queue
 MAX_RUNNING = 4  # concurrent requests
@@ -30,8 +30,8 @@ COMPARED_WORDS = "At most {} tokens (about 45 words).".format(COMPARED_TOKENS["b
 FILE_WORDS = (
     f"CSV, TSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {FILE_ROWS} rows. A "
     f"text may have up to {CHARACTERS:,} characters and {FILE_TOKENS} tokens (about 90 words); "
-    f"with {FILE_ROWS} rows, about 32 tokens per text. For larger files, run `infolm score` on "
-    "your own machine."
+    f"with {FILE_ROWS} rows, texts may average about 32 tokens. For larger files, run "
+    "`infolm score` on your own machine."
 )
 
 

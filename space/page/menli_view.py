@@ -20,8 +20,8 @@ CLASSES = {
     "neutral": "undetermined (neutral)",
     "contradiction": "no (contradiction)",
 }
-# 11% (WebNLG) and 1% (WMT15) of unrelated sentence pairs exceed this probability, and 83% and 81%
-# of the pairs that differ in a negation or a number.
+# This probability is exceeded by 11% (WebNLG) and 1% (WMT15) of unrelated sentence pairs, and by
+# 83% and 81% of the pairs that differ in a negation or a number.
 CONTRADICTION = 0.8
 
 

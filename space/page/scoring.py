@@ -44,7 +44,7 @@ class Answer:
     score: float
     higher_is_better: bool
     baseline: BaselineStats | None  # None if not available
-    readable: bool  # False if the score is not meaningful, as for texts out of domain
+    readable: bool  # False if the score is not meaningful, e.g. for out-of-domain texts
     warnings: Mapping[str, int]
     signature: Signature
     bounds: tuple[float, float]

@@ -59,7 +59,7 @@ INVALID = [
     (["score", "--metric", "toy", "-t", "2", "a", "b"], "unrecognized arguments: -t"),
     (["score", "--metric", "tog", "a", "b"], "--metric: invalid choice: 'tog'"),
     (["compare", "a.txt"], "the following arguments are required: -r/--references"),
-    (["score", "--candidates"], "as --candidates=VALUE"),
+    (["score", "--candidates"], "use --candidates=VALUE"),
     (["idf", "ref.txt"], "the following arguments are required: -o/--output"),
     (["idf", "ref.txt", "-o", "-"], "name a file with -o"),
 ]
