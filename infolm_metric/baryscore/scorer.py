@@ -267,7 +267,7 @@ class BaryScorer(EncodingScorer):
             The score, the tokens of both texts, and the optimal transport plan.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)

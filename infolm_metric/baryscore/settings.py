@@ -18,8 +18,8 @@ class BaryScoreSettings(ModelSettings):
     """Settings of BaryScore.
 
     Args:
-        layers: hidden states to average: a number (of states, counted from the last), "all", or a
-            list of indices such as 0,3,6, where 0 is the embeddings.
+        layers: hidden states to average: a number N (the last N states), "all", or a list of
+            indices such as 0,3,6, where 0 is the embeddings.
         idf: token weights: references (IDF of the references), separate (IDF of each side), none
             (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
             models), or a file written by infolm idf.
@@ -90,8 +90,8 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
         parts = layers.rstrip(",").split(",")
         if not all(part.strip().isdecimal() for part in parts):
             raise ValueError(
-                "layers must be a number of last hidden states, 'all', or indices such as 0,3,6, "
-                f"got {layers!r}"
+                "layers must be a number N (the last N hidden states), 'all', or indices such as "
+                f"0,3,6, got {layers!r}"
             )
         layers = tuple(map(int, parts)) if "," in layers else int(layers)
     if isinstance(layers, tuple):

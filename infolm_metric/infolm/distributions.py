@@ -232,7 +232,7 @@ def log_predictions(logits: Tensor, temperature: float) -> Tensor:
 class Accumulator:
     """Weighted sums of softmax(logits / T) over the positions of texts.
 
-    Probabilities are float32 if all probabilities of a position are representable, and otherwise
+    Probabilities are float32 if it can represent all probabilities of a position, and otherwise
     float64. Positions that would underflow float64 are accumulated in log space. This choice
     depends only on the position. Normalisers and sums are float64.
     """

@@ -178,7 +178,7 @@ class InfoLMScorer(EncodingScorer):
             The settings and the result of each combination.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         pairs = check_pairs(predictions, references)
@@ -214,7 +214,7 @@ class InfoLMScorer(EncodingScorer):
             Log-probabilities, float64 [texts, vocab].
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
@@ -249,7 +249,7 @@ class InfoLMScorer(EncodingScorer):
             entry to the score.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)

@@ -88,7 +88,7 @@ class MENLIScorer(Scorer):
             The selected candidate; candidates without tokens are skipped if any other has tokens.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings, texts = self.settings.replace(**changed), check_texts("candidates", candidates)

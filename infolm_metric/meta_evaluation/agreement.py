@@ -130,7 +130,7 @@ def agreement(
         against: names of metrics to test the other metrics against.
         length: the text lengths, same shape. Unless all are equal, they add the metric "length",
             tests against this metric, and partial correlations given length.
-        levels: "system", "text" or both, in a list (default: all levels that are defined).
+        levels: list of "system", "text" or both (default: all levels that are defined).
         missing: "drop" or "available", as in `correlation`.
         resamples: the number of resamples, >= 1.
         seed: the seed of the resamples.
@@ -330,7 +330,10 @@ def notes(table: AgreementTable) -> Iterator[str]:
         yield "length: the number of characters; given length: partial Pearson correlation."
     if table.against:
         tests = "Williams' test at the system level, the bootstrap at the text level"
-        yield f"p: two-sided p-value for Pearson, not corrected for multiple testing ({tests})."
+        yield (
+            "p: two-sided p-value of the difference in Pearson's r, not corrected for multiple "
+            f"testing ({tests})."
+        )
     for criterion, count in table.dropped.items():
         if count:
             lacking = " for at least one system" if table.systems else ""

@@ -135,10 +135,10 @@ def read_ratings(
 
     Args:
         rows: a file name, or an iterable with one dictionary per row.
-        criteria: human scores to read: entries of `human` or columns (default: all entries of
+        criteria: names of human scores to read, in `human` or in columns (default: all names in
             `human`); None to read none.
-        metrics: scores of other metrics to read: entries of `metrics` or columns (default: all
-            entries of `metrics`).
+        metrics: names of other metrics' scores to read, in `metrics` or in columns (default: all
+            names in `metrics`).
         candidate_column: column of texts (default: "prediction" or "candidate").
         reference_columns: columns of references (default: "references" or "reference").
         exclude_systems: systems to skip; each must occur in at least one row.

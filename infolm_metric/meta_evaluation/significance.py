@@ -20,7 +20,7 @@ from infolm_metric.meta_evaluation import correlations
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 SCORES_PER_CHUNK = 1 << 23  # limits the memory that a chunk of resamples uses
-TOLERANCE = 1e-12  # smaller differences are rounding errors, as from converting percentages
+TOLERANCE = 1e-12  # smaller differences are rounding errors, for example from percentages
 
 
 # The bootstrap over systems and samples.
@@ -134,9 +134,8 @@ def paired_bootstrap(
 ) -> float:
     """Test the difference between two systems' mean scores with the paired bootstrap.
 
-    As in sacreBLEU, the p-value is the fraction of resamples in which the difference deviates from
-    the observed difference by at least the observed difference (Koehn 2004; Riezler and Maxwell
-    2005).
+    As in sacreBLEU, the p-value is the fraction of resamples in which the difference is at least
+    |d| away from the observed difference d (Koehn 2004; Riezler and Maxwell 2005).
 
     Args:
         scores: one system's scores, float64 [samples].

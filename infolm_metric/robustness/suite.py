@@ -199,7 +199,7 @@ def evaluate_robustness(
 ) -> dict[str, MetricResult]:
     """Evaluate metrics and external scores on attack cases.
 
-    Corpus statistics, such as for idf="references", are collected from the distinct anchors. The
+    Corpus statistics, such as document frequencies, are collected from the distinct anchors. The
     arguments are checked before any text is scored.
 
     Args:
