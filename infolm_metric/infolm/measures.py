@@ -192,8 +192,8 @@ def shares(
 ) -> Tensor:
     """Return each vocabulary entry's contribution to a measure, float64 [..., vocab], >= 0.
 
-    The arguments are the same as in `compare`. The contributions add up to the value that `compare`
-    returns.
+    `measure`, `symmetrize` and the other arguments are the same as in `compare`. The contributions
+    add up to the value that `compare` returns.
 
     >>> p, q = torch.tensor([0.5, 0.3, 0.2]).log(), torch.tensor([0.5, 0.2, 0.3]).log()
     >>> print(", ".join(f"{x:.3f}" for x in shares("l1_distance", p, q)))
