@@ -216,10 +216,10 @@ INVALID = [
     (
         [{"system": "A", "id": 1, "human": {"f": 1}}] * 2,
         {},
-        "system 'A' already has a text for id '1'",
+        "'A' already has a text for id '1'",
     ),
     (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*--criterion"),
-    (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .*, human.NAME"),
+    (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .* named human.NAME"),
     (["text"], {}, "row 1 must be a dictionary, got str"),
     # invalid columns
     (rows(), {"criteria": ["fluidity"]}, "row 1: no human score or column 'fluidity'.* 'fluency'"),
