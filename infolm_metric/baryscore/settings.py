@@ -53,7 +53,7 @@ class BaryScoreSettings(ModelSettings):
         ((5, 6), (0, 1, 2))
         >>> BaryScoreSettings(layers=8).indices(7)
         Traceback (most recent call last):
-        ValueError: layers must be at most 7, got 8; this model has 7 hidden states ...
+        ValueError: layers must be at most 7, got 8; this model has 7 hidden ...
         """
         if isinstance(self.layers, str):
             return tuple(range(states))

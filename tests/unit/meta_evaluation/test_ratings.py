@@ -213,11 +213,7 @@ INVALID = [
     (rows(reference="x"), {}, "row 4: expected only one of the columns"),
     (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
     (rows_without_systems(system="A", id=1), {}, "row 1: no column 'system'"),
-    (
-        [{"system": "A", "id": 1, "human": {"f": 1}}] * 2,
-        {},
-        "'A' already has a text for id '1'",
-    ),
+    ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "'A' already has a text for id '1'"),
     (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*--criterion"),
     (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .* named human.NAME"),
     (["text"], {}, "row 1 must be a dictionary, got str"),
