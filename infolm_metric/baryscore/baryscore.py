@@ -1,8 +1,8 @@
 """BaryScore for `evaluate`: the metric class and its documentation.
 
 `evaluate.load("./infolm_metric/baryscore")` imports a copy of this file, so imports are absolute
-and the module has no state. It uses the first metric class in the module's namespace, so the base
-class is not imported by name.
+and the module has no state. `evaluate` uses the first metric class in the module's namespace, so
+the base class is not imported by name.
 """
 
 from infolm_metric.baryscore.scorer import BaryScorer
@@ -58,7 +58,7 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 class BaryScore(evaluate_metric.EvaluateMetric):
     """BaryScore for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
-    The model is loaded by the first `compute`.
+    The first call to `compute` loads the model.
 
     Args:
         config_name: must be None, because there are no configurations.

@@ -24,7 +24,7 @@ class TextView:
     """Tokens of a text and their masses.
 
     Attributes:
-        tokens: [tokens]; special tokens if there are no others.
+        tokens: tokens of the text, [tokens]; special tokens if there are no others.
         weights: float64 [tokens], with sum 1.
     """
 
@@ -60,7 +60,7 @@ class Explanation:
         candidate: tokens of the candidate.
         reference: tokens of the reference.
         plan: moved masses, float64 [candidate's tokens, reference's tokens], with sum 1.
-        distances: squared distances between the tokens, float64, in the same shape.
+        distances: squared distances between the tokens, float64, same shape as `plan`.
     """
 
     score: float

@@ -108,7 +108,7 @@ class BaryScorer(EncodingScorer):
 
     Args:
         settings: `BaryScoreSettings`, or None for the defaults.
-        **changed: settings as keyword arguments; every method also accepts them, for one call.
+        **changed: settings as keyword arguments; every method also accepts them for a single call.
 
     Raises:
         TypeError, ValueError: a setting is unknown or invalid.
@@ -156,7 +156,7 @@ class BaryScorer(EncodingScorer):
         return checkpoint
 
     def load(self, checkpoint: Checkpoint, settings: BaryScoreSettings) -> Encoder:
-        """Load the encoder; its pooler may be missing, because no state depends on it."""
+        """Load the encoder; the pooler may be missing, because no hidden state depends on it."""
         model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
         device, encoder = model.device, fast_encoder(model)
         if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
@@ -185,7 +185,7 @@ class BaryScorer(EncodingScorer):
     def encode(
         self, texts: Texts, settings: BaryScoreSettings, progress: Progress = no_progress
     ) -> dict[Hashable, Tensor]:
-        """Return the points of each text by token ids, float64 [tokens, hidden] on the CPU.
+        """Return each text's points, float64 [tokens, hidden] on the CPU, by its token ids.
 
         Special tokens have points only in texts without maskable tokens.
         """
@@ -247,7 +247,7 @@ class BaryScorer(EncodingScorer):
         return {settings.metric: np.asarray([distances[pair] for pair in pairs])}
 
     def bounds(self, settings: BaryScoreSettings, name: str) -> tuple[float, float]:
-        """Return 0, the score of equal points, and the squared diameter of the unit ball."""
+        """Return the bounds: 0 for equal points, and the squared diameter of the unit ball."""
         return 0.0, transport.LARGEST
 
     # Explanations.
@@ -267,7 +267,7 @@ class BaryScorer(EncodingScorer):
             The score, the tokens of both texts, and the optimal transport plan.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
@@ -301,7 +301,7 @@ class BaryScorer(EncodingScorer):
 
 
 def encoded_windows(text: TokenizedText, template: Template, limit: int | None) -> list[Window]:
-    """Return a text's windows; a text of only special tokens is a single window."""
+    """Return a text's windows; a text with only special tokens is a single window."""
     if text.maskable.any():
         return windows(text, template, limit)
     indices = np.arange(len(text.ids))

@@ -18,8 +18,8 @@ class BaryScoreSettings(ModelSettings):
     """Settings of BaryScore.
 
     Args:
-        layers: hidden states to average: the number of last states, "all", or a list of indices
-            such as 0,3,6, where 0 is the embeddings.
+        layers: hidden states to average: a number N (the last N states), "all", or a list of
+            indices such as 0,3,6, where 0 is the embeddings.
         idf: token weights: references (IDF of the references), separate (IDF of each side), none
             (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
             models), or a file written by infolm idf.
@@ -44,7 +44,7 @@ class BaryScoreSettings(ModelSettings):
         object.__setattr__(self, "layers", _layers(self.layers))
 
     def indices(self, states: int) -> tuple[int, ...]:
-        """Return the indices of the states to average, in a model with `states` hidden states.
+        """Return the indices of the states to average in a model with `states` hidden states.
 
         Raises:
             ValueError: the model has fewer layers than requested.
@@ -53,21 +53,21 @@ class BaryScoreSettings(ModelSettings):
         ((5, 6), (0, 1, 2))
         >>> BaryScoreSettings(layers=8).indices(7)
         Traceback (most recent call last):
-        ValueError: layers must be at most 7, the number of hidden states of this model ...
+        ValueError: layers must be at most 7, got 8; this model has 7 hidden ...
         """
         if isinstance(self.layers, str):
             return tuple(range(states))
         if isinstance(self.layers, int):
             if self.layers > states:
                 raise ValueError(
-                    f"layers must be at most {states}, the number of hidden states of this model "
-                    f"including the embeddings, got {self.layers}; layers='all' uses all of them"
+                    f"layers must be at most {states}, got {self.layers}; this model has {states} "
+                    "hidden states, including the embeddings, and layers='all' uses all of them"
                 )
             return tuple(range(states - self.layers, states))
         if self.layers[-1] >= states:
             raise ValueError(
-                f"layers must be indices from 0, the embeddings, to {states - 1}, the last hidden "
-                f"state of this model, got {self.layers[-1]}"
+                f"layers must be indices from 0 (the embeddings) to {states - 1} (the last hidden "
+                f"state of this model), got {self.layers[-1]}"
             )
         return self.layers
 
@@ -90,8 +90,8 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
         parts = layers.rstrip(",").split(",")
         if not all(part.strip().isdecimal() for part in parts):
             raise ValueError(
-                "layers must be a number of last hidden states, 'all', or indices such as 0,3,6, "
-                f"got {layers!r}"
+                "layers must be a number N (the last N hidden states), 'all', or indices such as "
+                f"0,3,6, got {layers!r}"
             )
         layers = tuple(map(int, parts)) if "," in layers else int(layers)
     if isinstance(layers, tuple):

@@ -1,7 +1,7 @@
 """Optimal transport between weighted points.
 
-The squared 2-Wasserstein distance is the minimum cost of a transport plan, in which moving a mass
-costs the mass times the squared Euclidean distance. The linear program is solved exactly. POT is
+The squared 2-Wasserstein distance is the minimum cost of a transport plan. The cost of each move is
+the moved mass times the squared Euclidean distance. The linear program is solved exactly. POT is
 imported when the first distance is computed.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-WARNINGS_LOCK = threading.Lock()  # `warnings.catch_warnings` is not safe in several threads
+WARNINGS_LOCK = threading.Lock()  # `warnings.catch_warnings` is not thread-safe
 LARGEST = 4.0  # squared diameter of the unit ball
 ITERATIONS = 1_000_000
 UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
@@ -24,7 +24,7 @@ UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
 @dataclass(frozen=True, eq=False)
 class WeightedPoints:
-    """Points of a text that have positive weights."""
+    """A text's points with positive weights."""
 
     points: np.ndarray  # float64 [points, hidden]
     weights: np.ndarray  # float64 [points], > 0, summing to 1
@@ -32,9 +32,9 @@ class WeightedPoints:
 
     @classmethod
     def of(cls, points: np.ndarray, log_weights: np.ndarray) -> WeightedPoints:
-        """Select the points of a text, [tokens, hidden], that have positive weights.
+        """Select the points with positive weights; `points` are [tokens, hidden].
 
-        If `log_weights` are empty, as for a text of special tokens only, weights are uniform.
+        If `log_weights` is empty, as for a text with only special tokens, weights are uniform.
 
         >>> WeightedPoints.of(np.eye(3), np.log([0.5, 1e-300, 0.5])).weights.round(2)
         array([0.5, 0. , 0.5])
@@ -59,7 +59,7 @@ def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """
     if min(cost.shape) == 1:  # only one plan exists
         return np.outer(a, b)
-    with WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):  # they are also in `log`
+    with WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):  # warnings are also in `log`
         plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True)
     if log["warning"] is None:
         return np.asarray(plan)

@@ -1,10 +1,10 @@
 """AB divergence, accurate near singular parameters and for close distributions.
 
 The KL, alpha, Renyi and beta divergences are special cases or limits of the scale-invariant AB
-divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134). Its printed formula subtracts nearly
-equal numbers if alpha, beta or their sum is close to 0 or if p is close to q. `_ends` rewrites it
-as a sum of terms >= 0. `log_p` and `log_q` are normalised log-probabilities, [..., vocab]; results
-are float64.
+divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134). The published formula subtracts nearly
+equal numbers if alpha, beta or their sum is close to 0, or if p is close to q. `_ends` rewrites the
+formula as a sum of terms >= 0. `log_p` and `log_q` are normalised log-probabilities, [..., vocab];
+results are float64.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from torch import Tensor
 from infolm_metric.core.determinism import to_float64
 
 SMALLEST_GAP = 1e-70  # closer to a singular parameter, the limit is returned
-SINGULAR = 1e-3  # closer to a singular parameter, matrix products lose their digits
-SMALLEST_SUM = 1e-280  # of powers, scaled by the largest power
+SINGULAR = 1e-3  # closer to a singular parameter, matrix products are too inaccurate
+SMALLEST_SUM = 1e-280  # smallest accurate sum of powers, relative to the largest power
 SERIES_BELOW = 2.0**-6  # exp(y) - 1 - y has lost 7 bits here, and 6 terms of its series suffice
 
 
@@ -47,10 +47,10 @@ def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
 
 
 def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
-    """Return the AB divergence of all pairs, [references, vocab] and [candidates, vocab].
+    """Return the AB divergence of all pairs of references and candidates.
 
-    Matrix products lose digits for values close to 0. Values are NaN near singular parameters and
-    for sums that underflow.
+    Shapes: [references, vocab], [candidates, vocab] -> [references, candidates]. Values close to 0
+    lose digits. Values are NaN near singular parameters and for sums that underflow.
     """
     total = alpha + beta
     if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
@@ -65,7 +65,7 @@ def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor
 
 
 def nonzero(number: float) -> float:
-    """Return `number`, or the nearest number at least SMALLEST_GAP from zero."""
+    """Return the nearest number with a magnitude of at least SMALLEST_GAP."""
     return math.copysign(max(abs(number), SMALLEST_GAP), number)
 
 
@@ -78,7 +78,7 @@ def excess(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
     tiny = series.mul_(y).mul_(y)
     small = y.clamp(max=1.0).expm1_().sub_(y)
     near = torch.where(y.abs() < SERIES_BELOW, tiny, small).mul_(w)
-    # For y >= 1 use v itself, because exp(y) can overflow although w exp(y) does not.
+    # For y >= 1, use v itself, because exp(y) can overflow although w exp(y) does not.
     far = (log_v.exp() - w).addcmul_(w, y, value=-1.0)
     return torch.where(y < 1.0, near, far)
 

@@ -1,7 +1,7 @@
 """Vocabulary distributions of texts: batches of masked contexts, and aggregated predictions.
 
 Predictions are added up in the order of their positions, so that a text's distribution is bitwise
-identical regardless of batches and other texts.
+identical regardless of batching and the other texts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Key = tuple[bytes, bytes]
 Predictions = Iterator[tuple[Tensor, Tensor, Tensor]]
 Predict = Callable[[Sequence[Sequence[WeightedText]], MaskedLM, InfoLMSettings], Predictions]
 
-# Logits aggregated per step, by device type. On a CPU they should fit into the caches.
+# Logits aggregated per step, by device type. On a CPU, they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
 # Largest x for which exp(-x) is a normal number.
 REPRESENTABLE = {torch.float32: 87.0, torch.float64: 700.0}
@@ -51,12 +51,12 @@ def distributions(
     """Return log p of each text at each temperature: key -> float64 [temperatures, vocab].
 
     Texts with equal tokens are encoded once, even if their weights differ. `predict` is
-    `predictions` or a function that caches its results.
+    `predictions` or a version that uses cached logits.
 
     Raises:
         ValueError: predictions are not finite.
     """
-    # With several masks per context, contexts depend on the positions of nonzero weight.
+    # With several masks per context, contexts depend on the positions with nonzero weights.
     by_tokens: dict[Key, list[WeightedText]] = {}
     for text in texts:
         positions = (text.log_weights > -np.inf).tobytes() if settings.masks_per_pass > 1 else b""
@@ -87,7 +87,7 @@ def distributions(
 def predictions(
     groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
 ) -> Predictions:
-    """Yield the group index, log weights and logits of each encoded position, in parts.
+    """Yield the group indices, log weights and logits of encoded positions, part by part.
 
     Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts of
     a group have equal tokens and different weights. The positions of a group are in order.
@@ -166,7 +166,7 @@ def split(
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
         weights = np.zeros((1, 1, log_weights.shape[1]))
         return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), weights)]
-    # Without masks all positions are used, so that texts of equal length have equal shapes.
+    # Without masks, all positions are used, so that texts of equal length have equal shapes.
     included = np.isfinite(log_weights).any(1) | (masks == 0)
     pieces = []
     for window in windows(text, template, max_length):
@@ -189,9 +189,9 @@ def batches(
     contexts_per_batch: int | None,
     device: str,
 ) -> Iterator[Batch]:
-    """Yield batches of masked contexts of equal length, longest first; no padding.
+    """Yield batches of masked contexts of equal length, longest first, without padding.
 
-    If `contexts_per_batch` is None, `TOKENS_PER_BATCH` limits the size.
+    If `contexts_per_batch` is None, `TOKENS_PER_BATCH` limits the batch size.
     """
     groups: dict[tuple[int, int, int, bool], list[MaskedWindow]] = {}
     for window in pieces:
@@ -232,9 +232,9 @@ def log_predictions(logits: Tensor, temperature: float) -> Tensor:
 class Accumulator:
     """Weighted sums of softmax(logits / T) over the positions of texts.
 
-    Probabilities are float32 for positions at which all of them are representable, otherwise
-    float64; positions that would underflow float64 are accumulated in log space. This choice
-    depends on the position only. Normalisers and sums are float64.
+    Probabilities are float32 if it can represent all probabilities of a position, and otherwise
+    float64. Positions that would underflow float64 are accumulated in log space. This choice
+    depends only on the position. Normalisers and sums are float64.
     """
 
     temperatures: tuple[float, ...]
@@ -319,7 +319,7 @@ def interpolate(
 ) -> Tensor:
     """Return log((1 - weight) p + weight m), float64 [texts, vocab]; m is the `token_distribution`.
 
-    This is Jelinek-Mercer interpolation (Zhai and Lafferty 2004). `encodings` are log p by key.
+    This is Jelinek-Mercer interpolation (Zhai and Lafferty 2004). `encodings` maps keys to log p.
     Texts without tokens keep their p.
     """
     log_p = torch.stack([encodings[text.key] for text in texts])

@@ -17,10 +17,10 @@ class TextView:
     """The model's predictions for one text.
 
     Attributes:
-        tokens: [positions]; one mask token for a text without maskable tokens.
+        tokens: tokens by position, [positions]; a single mask token if no token is maskable.
         weights: float64 [positions], with sum 1.
         log_predictions: log-probabilities, float64 [positions, vocab].
-        log_distribution: logarithm of their weighted mean probabilities, after interpolation,
+        log_distribution: logarithm of the weighted mean of the predictions, after interpolation,
             float64 [vocab].
     """
 
@@ -112,5 +112,5 @@ def explain_score(
     )
     total = float(shares.sum())
     if total > 0:
-        shares *= score / total  # so that they add up to the reported score
+        shares *= score / total  # so that the shares add up to the reported score
     return Explanation(measure, score, signature, candidate, reference, shares, vocabulary)

@@ -80,10 +80,10 @@ class MaskedLM(ModelWithHead):
     def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         """Return the transformers model's logits at the masked positions, [rows, vocab].
 
-        Only its head is restricted to these positions. There is one row per context and mask.
+        Only the head is restricted to these positions. There is one row per context and mask.
         """
         model = self.model
-        # For heads that multiply by the embeddings without a linear layer.
+        # Some heads multiply by the embeddings without a linear layer.
         rule = row_rule(model.get_input_embeddings().weight)
 
         def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:

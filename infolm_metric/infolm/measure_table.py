@@ -22,7 +22,7 @@ SYMMETRIZATIONS = {  # pairs (x, y) over which D(x, y) is averaged, with m = (p 
     "none": (("p", "q"),),
     "reverse": (("q", "p"),),
 }
-LARGEST_PARAMETER = 1e50  # magnitude of alpha and beta; products with log-probabilities are finite
+LARGEST_PARAMETER = 1e50  # limit of |alpha|, |beta|; keeps products with log-probabilities finite
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Measure:
         accepts: function that returns True for a valid combination of parameters.
         symmetric: True if D(p,q) = D(q,p).
         upper_bound: function that maps the parameters to the upper bound of D(p,q) and D(q,p) for
-            any vocabulary, or to infinity.
+            any vocabulary, or to infinity if there is no bound.
         jensen_bound: function that maps the parameters to the upper bound of D(p, (p+q)/2).
         source: reference to the literature.
     """
@@ -84,8 +84,8 @@ def _alpha_bound(alpha: float) -> float:
 
 
 def _alpha_jensen_bound(alpha: float) -> float:
-    # (p/m)^a is convex and p/m lies in [0, 2], so that its mean is at most 2^a / 2 for a > 0. For
-    # a < 0 it is infinite at p = 0.
+    # (p/m)^a is convex and p/m lies in [0, 2], so the mean of (p/m)^a is at most 2^a / 2 for a > 0.
+    # For a < 0, (p/m)^a is infinite at p = 0.
     if alpha <= 0.0 or alpha > 1000.0:  # 2^a would exceed float64
         return math.inf
     return math.expm1((alpha - 1.0) * math.log(2)) / (alpha * (alpha - 1.0))
@@ -136,8 +136,8 @@ _MEASURES = (
         "ab_divergence",
         expression="log S(a+b,0)/(b(a+b)) + log S(0,a+b)/(a(a+b)) - log S(a,b)/(ab), "
         "S(s,t) = sum p^s q^t",
-        description="scale-invariant AB divergence: alpha sets the weight of the ratios p/q, "
-        "alpha + beta the weight of the probabilities",
+        description="scale-invariant AB divergence: alpha weights the ratios p/q, "
+        "and alpha + beta weights the probabilities",
         parameters=(
             Parameter("alpha", "any number except 0", lambda a: a != 0.0),
             Parameter("beta", "any number except 0", lambda b: b != 0.0),
@@ -213,7 +213,7 @@ def check_parameters(
         The parameters that `measure` uses, by name.
 
     Raises:
-        ValueError: a parameter is missing, not a finite number, or outside the domain.
+        ValueError: a parameter is missing, not a finite number, or outside its domain.
 
     >>> check_parameters("renyi_divergence", alpha=2, beta=7)
     {'alpha': 2.0}
@@ -228,7 +228,7 @@ def check_parameters(
 def upper_bound(
     measure: str | Measure, *, symmetrize: str = "jeffreys", alpha: Any = None, beta: Any = None
 ) -> float:
-    """Return the upper bound of `measures.compare`.
+    """Return the upper bound of the values of `measures.compare`.
 
     Args:
         measure: a measure, its name or an alias.
@@ -250,7 +250,7 @@ def upper_bound(
     check_known("symmetrize", symmetrize, list(SYMMETRIZATIONS), every=True)
     if symmetrize == "jensen" and not measure.symmetric:
         return measure.jensen_bound(**parameters)
-    # D(p,q) and D(q,p) have equal bounds; for the alpha divergence these belong to a and 1 - a.
+    # D(p,q) and D(q,p) have equal bounds; for the alpha divergence, a and 1 - a have equal bounds.
     return measure.upper_bound(**parameters)
 
 

@@ -1,17 +1,17 @@
 """Information measures between distributions over a vocabulary.
 
-The nine measures take log-probabilities `log_p` of the reference and `log_q` of the candidate,
-normalised and finite, [..., vocab], of any floating-point type; leading axes broadcast. They return
+The nine measures compare normalised, finite log-probabilities [..., vocab] of any floating-point
+type: `log_p` of the reference and `log_q` of the candidate. Leading axes broadcast. Values are
 float64 [...], >= 0, and 0 if p = q; lower is better. They are continuous in `alpha` (a) and `beta`
-(b), which may be any numbers, and return the limit at singular values. Results that exceed float64
-are replaced by its largest finite number. Gradients are not supported.
+(b), which may be any numbers; at singular values, the limit is returned. Results that exceed
+float64 are replaced by the largest finite float64. Gradients are not supported.
 
 `compare` normalises its input, checks parameters, symmetrizes the measure and applies its bounds.
 The `*_terms` functions return the contribution of each vocabulary entry up to a common factor,
 float64 [..., vocab], >= 0. Formulas use S(s,t) = sum p^s q^t.
 
-Sources: Colombo, Clavel and Piantanida 2022 (arXiv 2112.01589), table of measures; for the AB
-divergence Cichocki, Cruces and Amari 2011 (Entropy 13:134), scale-invariant form.
+Sources: the table of measures in Colombo, Clavel and Piantanida 2022 (arXiv 2112.01589), and the
+scale-invariant AB divergence in Cichocki, Cruces and Amari 2011 (Entropy 13:134).
 
 >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
 >>> print(f"{kl_divergence(p, q):.6f}, {ab_divergence(p, q, alpha=0.5, beta=0.5):.6f}")
@@ -80,7 +80,7 @@ def compare(
         log_q: log-probabilities of the candidates; leading axes broadcast.
         symmetrize: "jeffreys", the mean of D(p,q) and D(q,p); "jensen", the mean of D(p,m) and
             D(q,m) with m = (p+q)/2; "none", D(p,q); or "reverse", D(q,p). Distances are symmetric
-            and ignore it.
+            and ignore this argument.
         alpha: parameter of the alpha, Renyi and AB divergences.
         beta: parameter of the beta and AB divergences.
 
@@ -144,7 +144,7 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
 
 
 def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Compare all references with all candidates; values equal `compare` within 1e-9.
+    """Compare every reference with every candidate; values match `compare` within 1e-9.
 
     Most measures are computed by matrix products. Matrix products lose digits for values below 1e-6
     and for parameters within 1e-3 of a singular value, so `compare` is used in these cases.
@@ -190,10 +190,10 @@ def shares(
     alpha: Any = None,
     beta: Any = None,
 ) -> Tensor:
-    """Return the contribution of each vocabulary entry to a value, float64 [..., vocab], >= 0.
+    """Return each vocabulary entry's contribution to a measure, float64 [..., vocab], >= 0.
 
-    `measure`, `symmetrize` and the other arguments are as in `compare`. The contributions add up to
-    the value that `compare` returns.
+    `measure`, `symmetrize` and the other arguments are the same as in `compare`. The contributions
+    add up to the value that `compare` returns.
 
     >>> p, q = torch.tensor([0.5, 0.3, 0.2]).log(), torch.tensor([0.5, 0.2, 0.3]).log()
     >>> print(", ".join(f"{x:.3f}" for x in shares("l1_distance", p, q)))
@@ -272,7 +272,7 @@ def _normalize(name: str, log_p: Tensor) -> Tensor:
 
 
 def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Kullback-Leibler divergence, sum p log(p/q), in nats; "JS" in the paper with "jeffreys"."""
+    """Kullback-Leibler divergence, sum p log(p/q), in nats; with "jeffreys", the paper's "JS"."""
     return kl_terms(log_p, log_q).sum(-1)
 
 
@@ -327,7 +327,7 @@ def fisher_rao_distance(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 def kl_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
     """Return p log(p/q) - p + q."""
-    # Adding q - p makes all terms >= 0 and keeps the sum, because sum p = sum q.
+    # Adding q - p makes every term >= 0 without changing the sum, because sum p = sum q.
     log_p, log_q = to_float64(log_p), to_float64(log_q)
     return excess(log_p, log_q, log_q - log_p)
 
@@ -359,8 +359,8 @@ def fisher_rao_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
     return l1_terms(to_float64(log_p) / 2, to_float64(log_q) / 2).square()
 
 
-# Measures of all references with all candidates, [references, vocab] and [candidates, vocab] ->
-# [references, candidates]. If too many digits are lost, they return NaN or values below NEAR.
+# Measures of every reference with every candidate, [references, vocab] and [candidates, vocab] ->
+# [references, candidates]. If too many digits are lost, values are NaN or below NEAR.
 
 
 def kl_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -401,7 +401,7 @@ class Formula(NamedTuple):
         value: the measure, [..., vocab] -> [...].
         terms: the contribution of each vocabulary entry, [..., vocab] -> [..., vocab], >= 0.
         matrix: the measure of all pairs, [references, vocab] and [candidates, vocab] ->
-            [references, candidates]; NaN for pairs that need `value`. None if all pairs do.
+            [references, candidates]; NaN for pairs that need `value`. None if all pairs need it.
     """
 
     value: Callable[..., Tensor]

@@ -31,8 +31,8 @@ from infolm_metric.infolm.masked_lm import ARCHITECTURE, HEADS, MaskedLM
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 
-# Memory for the distributions of a chunk of pairs, in bytes, and the maximum number of its texts. A
-# sweep needs more memory, because it has several distributions per text.
+# Maximum memory for the distributions of a chunk of pairs, in bytes, and maximum number of texts in
+# a chunk. A sweep needs more memory, because it has several distributions per text.
 CHUNK_BYTES = 1 << 28
 SWEEP_BYTES = 1 << 30
 CHUNK_TEXTS = 2048
@@ -44,7 +44,7 @@ class InfoLMScorer(EncodingScorer):
 
     Args:
         settings: `InfoLMSettings`, or None for the defaults.
-        **changed: settings as keyword arguments; every method also accepts them, for one call.
+        **changed: settings as keyword arguments; every method also accepts them for a single call.
 
     Raises:
         TypeError, ValueError: a setting is unknown or invalid.
@@ -128,7 +128,7 @@ class InfoLMScorer(EncodingScorer):
         return self._chunk_size(settings, CHUNK_BYTES)
 
     def bounds(self, settings: InfoLMSettings, name: str) -> tuple[float, float]:
-        """Return 0, the score of equal distributions, and the upper bound of the measure."""
+        """Return the bounds: 0 for equal distributions, and the measure's upper bound."""
         return 0.0, settings.upper_bound(name)
 
     def count_warnings(self, texts: Texts, settings: InfoLMSettings) -> Counter[str]:
@@ -160,7 +160,7 @@ class InfoLMScorer(EncodingScorer):
         """Score pairs with every combination of the listed values; encode each text once.
 
         Each result equals the result of `score` with the same settings. The measures are set by
-        `information_measure`. Each is combined only with the parameters that it uses; values
+        `information_measure`. Each measure is combined only with the parameters it uses; values
         outside its domain, such as alpha = 1, are skipped.
 
         Args:
@@ -178,7 +178,7 @@ class InfoLMScorer(EncodingScorer):
             The settings and the result of each combination.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         pairs = check_pairs(predictions, references)
@@ -203,18 +203,18 @@ class InfoLMScorer(EncodingScorer):
         return list(zip(plan.grid, results, strict=True))
 
     def distributions(self, texts: Any, **changed: Any) -> Tensor:
-        """Return the distribution over the vocabulary that the model predicts for each text.
+        """Return the vocabulary distribution that the model predicts for each text.
 
         Args:
-            texts: a list of at least one string, which is also the corpus if idf is "references"
-                or "separate".
+            texts: a non-empty list of strings, which is also the corpus if idf is "references" or
+                "separate".
             **changed: settings for this call.
 
         Returns:
             Log-probabilities, float64 [texts, vocab].
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
@@ -242,14 +242,14 @@ class InfoLMScorer(EncodingScorer):
         Args:
             candidate: the text to score.
             reference: the text to compare it with.
-            **changed: settings for this call; one measure, and masks_per_pass 0 or 1.
+            **changed: settings for this call, with a single measure and masks_per_pass 0 or 1.
 
         Returns:
             The score, the predictions for both texts, and the contribution of each vocabulary
             entry to the score.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
@@ -260,8 +260,8 @@ class InfoLMScorer(EncodingScorer):
             )
         if settings.masks_per_pass > 1:
             raise ValueError(
-                "masks_per_pass must be 0 or 1 for explain, because it shows one prediction per "
-                f"position, got {settings.masks_per_pass}"
+                f"masks_per_pass must be 0 or 1 for explain, got {settings.masks_per_pass}; an "
+                "explanation shows one prediction per position"
             )
         with self.lock:
             result, texts = self.score_pair(candidate, reference, settings)
@@ -285,7 +285,7 @@ class InfoLMScorer(EncodingScorer):
         encodings: Encodings,
         grid: Sequence[InfoLMSettings],
     ) -> np.ndarray:
-        """Compute all measures of settings with one interpolation, float64 [measures, pairs]."""
+        """Compute the measures of settings with equal interpolation, float64 [measures, pairs]."""
         specs = [
             MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
             for settings in grid
@@ -318,7 +318,7 @@ class InfoLMScorer(EncodingScorer):
         name = ("logits", text.key[0], limit, settings.masks_per_pass)
         logits = self.models.cache.get(name)
         if logits is None:
-            # Windows without masks are not in order. Position numbers as weights restore the order.
+            # Without masks, windows are not in order; position numbers, as weights, sort them.
             numbers = np.arange(len(text.log_weights), dtype=np.float64)
             numbered = WeightedText(text.key, text.text, numbers)
             parts = list(predictions([[numbered]], model, settings))
@@ -381,15 +381,16 @@ class InfoLMScorer(EncodingScorer):
 
 
 def _position_weights(text: WeightedText) -> np.ndarray:
-    """Return the log weights of a text's positions, or of the single mask if it has no tokens."""
+    """Return the log weights of a text's positions, or of the single mask of an empty text."""
     return text.log_weights if len(text.log_weights) else np.zeros(1)
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Settings of a sweep, each with one measure, for which texts are encoded only once.
+    """Settings of a sweep, each with a single measure.
 
-    They differ only in measure, parameters, temperature, interpolation and token weights.
+    They differ only in measure, parameters, temperature, interpolation and token weights, so each
+    text is encoded only once.
     """
 
     grid: tuple[InfoLMSettings, ...]
@@ -405,7 +406,7 @@ class SweepPlan:
 
         Raises:
             TypeError, ValueError: a list or a setting is invalid, or no combination of alpha and
-                beta is in the domain of a measure.
+                beta is in the domain of any measure.
         """
         axes: dict[str, list[Any]] = {}
         for name, values in lists.items():
@@ -417,7 +418,7 @@ class SweepPlan:
             if not axes[name]:
                 raise ValueError(f"{name}s must contain at least one value, got {values!r}")
         measure = changed.pop("information_measure", settings.names)
-        # A measure without parameters, because alpha and beta may come from the lists.
+        # Start with a measure without parameters, because alpha and beta may come from the lists.
         base = settings.replace(**changed, information_measure="fisher_rao_distance")
         names = base.replace(information_measure=measure, alpha=0.5, beta=0.5).names
         alphas = axes.pop("alpha", [base.alpha])
@@ -450,7 +451,7 @@ class SweepPlan:
     ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
         """Group the indices of settings by IDF tables, then by temperature and interpolation.
 
-        Settings with equal tables share token weights; settings of a subgroup also share
+        Settings with equal tables share token weights; settings in a subgroup also share
         distributions.
         """
         groups: dict[Any, dict[tuple[float, float], list[int]]] = {}

@@ -36,8 +36,8 @@ class InfoLMSettings(ModelSettings):
             (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
             models), or a file written by infolm idf.
         multi_reference: reduction over several references: min or mean.
-        interpolation: weight of the text's own tokens, from 0 (as in the paper) to 1.
-        masks_per_pass: number of masked tokens per pass: 1 (exact), more (approximate) or 0 (none).
+        interpolation: weight of each text's own tokens, from 0 (as in the paper) to 1.
+        masks_per_pass: number of tokens masked per pass: 1 (exact), more (approximate) or 0 (none).
 
     >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'
@@ -89,7 +89,7 @@ class InfoLMSettings(ModelSettings):
         return upper_bound(measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta)
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the signature fields, except settings that no measure uses."""
+        """Return the signature fields, without the settings that no measure uses."""
         measures = [MEASURES[name] for name in self.names]
         parameters = {parameter.name for measure in measures for parameter in measure.parameters}
         unused = {"alpha", "beta"} - parameters

@@ -37,8 +37,8 @@ class CombinedMetric:
     Attributes:
         scorer: the metric's scorer.
         settings: the metric's settings.
-        baseline: baseline that sets the scale; None: the package's baseline if it matches, else
-            the metric's bounds.
+        baseline: baseline that sets the scale; None: the package's baseline if it matches the
+            settings, else the metric's bounds.
     """
 
     scorer: Scorer
@@ -61,7 +61,7 @@ class CombinedMetric:
         result = self.scorer.score_part(pairs, self.settings, statistics)
         (scores,) = result.scores.values()
         values = scaled(np.asarray(scores), self.range(statistics), result.higher_is_better)
-        # Scores worse than the baseline of unrelated texts count as unrelated.
+        # Clip scores that are worse than the baseline (the mean score of unrelated texts).
         return values.clip(0.0, 1.0), result.counts
 
     def range(self, statistics: CorpusStatistics) -> Range:
@@ -107,7 +107,7 @@ def combine(
     nli_weight: float,
     higher_is_better: bool = True,
 ) -> list[float]:
-    """Combine MENLI scores with the scores of any metric after min-max scaling, as the authors do.
+    """Combine MENLI scores with any metric's scores after min-max scaling (the authors' method).
 
     A combined score depends on all pairs, so pass the scores of a whole corpus. Constant scores are
     scaled to 0.5.
@@ -115,16 +115,16 @@ def combine(
     Args:
         nli_scores: MENLI scores, one per pair, at least two.
         other_scores: scores of the other metric, one per pair.
-        nli_weight: weight of the MENLI scores, from 0 to 1; in the paper 0.2 to 0.3 work best for
-            translations and 0.8 for summaries.
+        nli_weight: weight of the MENLI scores, from 0 to 1; in the paper, 0.2 to 0.3 works best for
+            translation and 0.8 for summarization.
         higher_is_better: False if lower `other_scores` are better.
 
     Returns:
         nli_weight N + (1 - nli_weight) M for each pair, from 0 to 1; 1 is best.
 
     Raises:
-        ValueError: fewer than two scores, lists of different lengths, NaN or infinite scores, or a
-            weight outside [0, 1].
+        ValueError: there are fewer than two scores, the lists differ in length, a score is NaN or
+            infinite, or the weight is outside [0, 1].
 
     >>> combine([0.875, 0.125, 0.5], [0.25, 0.75, 0.5], nli_weight=0.25, higher_is_better=False)
     [1.0, 0.0, 0.5]

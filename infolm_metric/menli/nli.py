@@ -38,7 +38,7 @@ PROBES = (
     ("A man is sleeping.", "A man is sleeping.", "entailment"),
     ("A man is sleeping.", "Nobody is sleeping.", "contradiction"),
 )
-# Their input is the state of each pair's first token, [pairs, 1, hidden].
+# The classifiers' input is the state of each pair's first token, [pairs, 1, hidden].
 CLASSIFIERS: Heads = {
     "bert": lambda model: nn.Sequential(model.bert.pooler, model.classifier),
     "roberta": attrgetter("classifier"),

@@ -16,7 +16,7 @@ ARTICLES = ("a", "an", "the")
 
 
 class TokenRecall:
-    """Token recall as the other metric of a combination; it needs no model and no baseline."""
+    """Token recall as the other metric of a combination; it needs neither model nor baseline."""
 
     def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Collect no statistics."""
@@ -40,7 +40,7 @@ class TokenRecall:
 def token_recall(candidate: str, reference: str) -> float:
     """Return the fraction of the reference's tokens that occur in the candidate.
 
-    Repeated tokens count as often as they occur. A reference without tokens scores 1 if the
+    A repeated token counts once per occurrence. A reference without tokens scores 1 if the
     stripped texts are equal, else 0.
 
     >>> token_recall("It was Neil Armstrong, in 1969.", "the astronaut Neil Armstrong")
@@ -53,7 +53,7 @@ def token_recall(candidate: str, reference: str) -> float:
 
 
 def normalized_tokens(text: str) -> list[str]:
-    """Return the words in lower case without punctuation, and without English articles.
+    """Return the lowercased words, without punctuation and English articles.
 
     A text that consists only of articles keeps them.
 

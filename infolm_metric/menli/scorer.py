@@ -1,4 +1,4 @@
-"""Scorer of MENLI: formulas of NLI probabilities, with or without another metric."""
+"""Scorer of MENLI: formulas of NLI probabilities, optionally combined with another metric."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from infolm_metric.menli.settings import (
     read_labels,
 )
 
-PAIR_BYTES = 600  # memory of a cached pair; 24 bytes are its probabilities
+PAIR_BYTES = 600  # memory per cached pair, including 24 bytes for its probabilities
 
 
 class MENLIScorer(Scorer):
@@ -40,7 +40,7 @@ class MENLIScorer(Scorer):
 
     Args:
         settings: `MENLISettings`, or None for the defaults.
-        **changed: settings as keyword arguments; every method also accepts them, for one call.
+        **changed: settings as keyword arguments; every method also accepts them for a single call.
 
     Raises:
         TypeError, ValueError: a setting is unknown or invalid.
@@ -82,13 +82,13 @@ class MENLIScorer(Scorer):
 
         Args:
             candidates: a list of strings, such as samples for one input.
-            **changed: settings for this call; one formula.
+            **changed: settings for this call, with a single formula.
 
         Returns:
-            One of the candidates; texts without tokens are skipped if any candidate has tokens.
+            The selected candidate; candidates without tokens are skipped if any other has tokens.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings, texts = self.settings.replace(**changed), check_texts("candidates", candidates)
@@ -133,7 +133,7 @@ class MENLIScorer(Scorer):
         statistics: CorpusStatistics,
         progress: Progress,
     ) -> ChunkScores:
-        """Score pairs by all formulas, and return the probabilities if they are requested."""
+        """Score pairs with all formulas, and return the probabilities if requested."""
         probabilities = self.probabilities(pairs, settings, progress)
         tokens = self._tokens(pairs.texts, settings)
         counts, combined = self._counts(pairs, tokens, settings), self.combined(settings)
@@ -205,7 +205,7 @@ class MENLIScorer(Scorer):
         return read_labels(checkpoint.name, checkpoint.config.id2label, names)
 
     def limit(self, settings: MENLISettings) -> int | None:
-        """Return the maximum number of tokens of two texts together, including special tokens."""
+        """Return the maximum total number of tokens of two texts, including special tokens."""
         checkpoint, max_length = self.models.checkpoint(settings), settings.max_length
         limit, overhead = checkpoint.limit, self._overhead(settings)
         check_max_length(max_length, overhead, limit, texts=2)
@@ -263,7 +263,7 @@ class MENLIScorer(Scorer):
     def _too_long(
         self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
     ) -> Iterator[tuple[str, str, int]]:
-        """Yield each candidate and reference that exceed the limit, and their number of tokens."""
+        """Yield each candidate and reference that exceed the limit together, and their length."""
         limit, overhead = self.limit(settings), self._overhead(settings)
         for candidate, group in pairs:
             for reference in group:
@@ -302,7 +302,7 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
 def empty_texts(
     pairs: Pairs, tokens: Mapping[str, Sized]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return two masks, [references] each, for pairs with one empty text and with two.
+    """Return the masks of pairs with one and with two empty texts, [references] each.
 
     >>> empty_texts(Pairs(["", "a"], [["a", ""], ["a"]]), {"": [], "a": [1]})
     (array([ True, False, False]), array([False,  True, False]))
@@ -317,7 +317,7 @@ def best_references(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Reduce the scores against each pair's references to one score, [references] -> [pairs].
 
-    Also return the probabilities, [pairs, 3], of the best reference, or their means.
+    Also return the probabilities, [pairs, 3], of the best reference, or the means.
     """
     starts = np.cumsum(counts) - counts
     groups = [slice(start, start + count) for start, count in zip(starts, counts, strict=True)]

@@ -37,7 +37,7 @@ KINDS = {
     "not_entailment": re.compile("no[nt][ _-]?entail"),
 }
 """Patterns for the beginnings of label names, in lower case."""
-WEIGHT = 0.2  # of the NLI score in a combination; 0.2 to 0.3 are best for MT in Chen and Eger
+WEIGHT = 0.2  # weight of the NLI score in a combination; 0.2 to 0.3 is best for MT (Chen and Eger)
 RECALL = "recall"
 """Value of `combine_with` for token recall."""
 RECALL_WEIGHT = 0.5
@@ -62,20 +62,21 @@ class MENLISettings(ModelSettings):
     Args:
         task: defaults for formula, direction, combine_with and nli_weight: translation (e, avg),
             summary (e-c, hr), source (-c, rh; with sources only) or answer (e-c, hr, recall, 0.5);
-            None: as for translation.
+            None: same as translation.
         formula: one or several of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
             probabilities of entailment, neutrality and contradiction; several formulas take no
-            extra time; None: by task. On the command line, use an equals sign: --formula=-c.
+            extra time; None: the task's default. On the command line, use an equals sign:
+            --formula=-c.
         direction: rh (does the reference entail the candidate?), hr (does the candidate entail the
-            reference?) or avg (mean of both); None: by task.
+            reference?) or avg (mean of both); None: the task's default.
         multi_reference: reduction over several references: max or mean; the metric in
             combine_with uses its own setting.
         combine_with: metric to combine with the NLI score: infolm or baryscore (with uniform token
             weights, idf=False), recall (the fraction of the reference's tokens that occur in the
-            candidate) or none; None: by task. In Python, also the settings of InfoLM or BaryScore,
-            which are used unchanged.
-        nli_weight: weight of the NLI score in a combination, from 0 to 1; None: by task, else 0.5
-            with recall and 0.2 with another metric.
+            candidate) or none; None: the task's default. In Python, settings of InfoLM or BaryScore
+            are also accepted and used unchanged.
+        nli_weight: weight of the NLI score in a combination, from 0 to 1; None: the task's
+            default, else 0.5 with recall and 0.2 with another metric.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline; None: the package's baseline.
         labels: label names in the order of the model's outputs, such as
@@ -125,8 +126,8 @@ class MENLISettings(ModelSettings):
             object.__setattr__(self, "labels", _label_names(self.labels))
         if self.combination == RECALL and self.combine_baseline is not None:
             raise ValueError(
-                "combine_baseline must be None with combine_with='recall', which needs no baseline,"
-                f" got {self.combine_baseline!r}"
+                "combine_baseline must be None with combine_with='recall', got "
+                f"{self.combine_baseline!r}; recall needs no baseline"
             )
         baseline = resolve_baseline(
             str(self.combination), self.combine_baseline, "combine_baseline"
@@ -168,7 +169,7 @@ class MENLISettings(ModelSettings):
 
     @property
     def several(self) -> bool:
-        """True if `formula` is a list, so that scores are returned by formula."""
+        """True if `formula` is a list; scores are then returned by formula."""
         return isinstance(self.formula, tuple)
 
     @property
@@ -246,13 +247,13 @@ class MENLISettings(ModelSettings):
         return tuple(f"{name}_probabilities_{letter}" for name in names for letter in "enc")
 
     def with_uniform_weights(self) -> MENLISettings:
-        """Return these settings with uniform weights if the other metric counts documents."""
+        """Return these settings, with uniform weights if the other metric counts documents."""
         return (
             self.replace(combine_with=self.other.with_uniform_weights()) if self.idf_sides else self
         )
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the signature fields; fields of a combination only if there is one."""
+        """Return the signature fields, including a combination's fields if there is one."""
         fields = super().signature_fields() | {"direction": self.resolve("direction")}
         for name in ("combine_with", "nli_weight", "combine_baseline", "labels"):
             fields.pop(name)  # the scorer adds the values in use
@@ -271,7 +272,7 @@ class MENLISettings(ModelSettings):
         return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
-        """Return settings with all formulas; in a combination, one per token weighting scheme.
+        """Return settings with all formulas; in a combination, one object per token weighting.
 
         >>> combinations = MENLISettings(combine_with="infolm").baseline_settings()
         >>> [settings.other.idf for settings in combinations]
@@ -315,7 +316,7 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
     two labels, "entailment" and "not_entailment", are also accepted.
 
     Raises:
-        ValueError: the names are not recognised, or their number differs from the outputs.
+        ValueError: the names are not recognised, or their number is wrong.
 
     >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
     Labels(entailment=2, neutral=1, contradiction=0)
@@ -336,7 +337,7 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
     raise ValueError(
         f"the outputs of the model {model!r} must be named after entailment, neutral and "
         f"contradiction, got {', '.join(map(repr, names))}; if it is an NLI model, name its "
-        f"outputs in order, such as labels={','.join(LABELS)!r}, otherwise choose an NLI model"
+        f"outputs in order, as in labels={','.join(LABELS)!r}; otherwise choose an NLI model"
     )
 
 

@@ -1,7 +1,7 @@
 """Verdicts on answers: likely correct, unclear or likely wrong.
 
-Source: human verdicts on LLM answers of EVOUNA and DIVER-QA. The thresholds were chosen on one half
-of the questions, and tested on the other half (`python -m tools.answers report`).
+Source: human verdicts on LLM answers in EVOUNA and DIVER-QA. The thresholds were chosen on one half
+of the questions and tested on the other half (`python -m tools.answers report`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from infolm_metric.core.signature import Signature
 from infolm_metric.menli.settings import MENLISettings
 
 LOW, HIGH = 0.23, 0.59
-"""Scores below LOW are likely wrong, scores of at least HIGH are likely correct."""
+"""Scores below LOW mean "likely wrong"; scores of at least HIGH mean "likely correct"."""
 CORRECT, WRONG = (98, 94), (89, 83)
 """Percentage of verdicts that agree with human verdicts, for EVOUNA and DIVER-QA."""
 VERDICTS = ("likely correct", "unclear", "likely wrong")
@@ -40,7 +40,7 @@ def has_thresholds(scorer: Scorer, signature: Signature) -> bool:
 def describe_verdicts(
     scorer: Scorer, signature: Signature, counts: Mapping[str, int], scores: Iterable[float]
 ) -> str:
-    """Return a line with the verdict on one answer, or with the number of each verdict.
+    """Return a line with the verdict on one answer, or the count of each verdict on several.
 
     Args:
         scorer: a MENLI scorer.
@@ -61,6 +61,7 @@ def describe_verdicts(
     if numbers.total() > 1:
         words = "verdicts: " + ", ".join(f"{numbers[name]} {name}" for name in VERDICTS)
     return (
-        f"{words} (likely correct: >= {HIGH}, right in {CORRECT[0]}% and {CORRECT[1]}% of LLM "
-        f"answers from EVOUNA and DIVER-QA; likely wrong: < {LOW}, {WRONG[0]}% and {WRONG[1]}%)"
+        f"{words} (likely correct: score >= {HIGH}; likely wrong: score < {LOW}; humans agreed "
+        f"with {CORRECT[0]}% and {WRONG[0]}% of these verdicts in EVOUNA, {CORRECT[1]}% and "
+        f"{WRONG[1]}% in DIVER-QA)"
     )

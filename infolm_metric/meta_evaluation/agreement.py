@@ -18,7 +18,7 @@ from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from infolm_metric.meta_evaluation.ratings import check_varies
 
 LENGTH = "length"
-"""Name under which the text length is reported like a metric."""
+"""Name under which the text length is reported as a metric."""
 TITLES = {
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -47,7 +47,7 @@ class Agreement:
             calibrated accuracy and the soft accuracy.
         high: the upper end of the interval.
         p_values: metric to test against -> two-sided p-value of the difference, NaN if it is not
-            defined. System-level coefficients use Williams' test, other statistics the bootstrap.
+            defined; from Williams' test for system-level coefficients, else from the bootstrap.
     """
 
     metric: str
@@ -62,7 +62,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class AgreementTable:
-    """Statistics of all metrics and criteria, with the data they are based on.
+    """Statistics of all metrics and criteria, with sample counts and resampling settings.
 
     Attributes:
         cells: the statistics, ordered by criterion, level, metric and statistic.
@@ -128,9 +128,9 @@ def agreement(
             correlates all texts together, and accuracies are not computed.
         metrics: metric -> scores, same shape, higher is better; negate scores if lower is better.
         against: names of metrics to test the other metrics against.
-        length: the text lengths, same shape. Adds the metric "length" and, unless all lengths are
-            equal, tests against it and partial correlations given length.
-        levels: "system", "text" or both, in a list (default: all levels that are defined).
+        length: the text lengths, same shape. Unless all are equal, they add the metric "length",
+            tests against this metric, and partial correlations given length.
+        levels: list of "system", "text" or both (default: all levels that are defined).
         missing: "drop" or "available", as in `correlation`.
         resamples: the number of resamples, >= 1.
         seed: the seed of the resamples.
@@ -195,7 +195,7 @@ def comparison_metrics(
     names = list(metrics)
     if length is not None and LENGTH in names:
         raise ValueError(
-            f"a metric is named {LENGTH!r}, which is reserved for the length of texts; rename it"
+            f"a metric is named {LENGTH!r}, which is reserved for text lengths; rename the metric"
         )
     for name in against:
         check_known("metric to test against", name, names if length is None else [*names, LENGTH])
@@ -281,7 +281,7 @@ def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[
 
 
 def format_cell(cell: Agreement) -> str:
-    """Format a value with its interval, if any; a value that is not defined becomes a dash.
+    """Format a value and its interval, if there is one; an undefined value becomes a dash.
 
     >>> format_cell(Agreement("m", "c", "system", "pearson", 0.5, 0.25, 0.75))
     '0.500 [0.25, 0.75]'
@@ -316,20 +316,24 @@ def notes(table: AgreementTable) -> Iterator[str]:
     levels = table.names("level")
     if "system" in levels:
         yield (
-            "accuracy (system level): the fraction of system pairs that the metric ranks as humans "
-            "do; soft accuracy: the agreement of metric and human confidence in these rankings."
+            "accuracy (system level): the fraction of system pairs that the metric and humans "
+            "rank in the same order; soft accuracy: the agreement between the metric's and humans' "
+            "confidence in these rankings."
         )
     if "text" in levels and table.systems:
         yield (
-            "accuracy (text level): the fraction of text pairs within a sample that the metric "
-            "ranks or ties as humans do. Metric differences up to a threshold count as ties; the "
-            "threshold is fitted to these data for each metric."
+            "accuracy (text level): the fraction of text pairs within a sample for which the "
+            "metric and humans agree on the order or on a tie. Metric differences up to a "
+            "threshold count as ties; the threshold is fitted to these data for each metric."
         )
     if LENGTH in table.names("metric"):
         yield "length: the number of characters; given length: partial Pearson correlation."
     if table.against:
         tests = "Williams' test at the system level, the bootstrap at the text level"
-        yield f"p: two-sided, for Pearson, not corrected for multiple testing; {tests}."
+        yield (
+            "p: two-sided p-value of the difference in Pearson's r, not corrected for multiple "
+            f"testing ({tests})."
+        )
     for criterion, count in table.dropped.items():
         if count:
             lacking = " for at least one system" if table.systems else ""

@@ -108,7 +108,7 @@ COEFFICIENTS: dict[str, Statistic] = {"pearson": pearson, "spearman": spearman, 
 
 
 def order_accuracy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the fraction of untied pairs in x that y orders as x does, [..., n] -> [...].
+    """Return the fraction of pairs untied in x that x and y order the same way, [..., n] -> [...].
 
     >>> order_accuracy(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
     array([0.66666667, 1.        ])
@@ -181,7 +181,7 @@ def correlation(
 def pairwise_accuracy(
     human: np.ndarray, metric: np.ndarray, level: str = "system", missing: str = "drop"
 ) -> float:
-    """Return the fraction of system pairs that the metric ranks as humans do.
+    """Return the fraction of system pairs that the metric and humans rank in the same order.
 
     Pairs with equal human scores are skipped; a pair with equal metric scores counts as an error
     (Kocmi et al. 2021, "To Ship or Not to Ship"). At the level "text", pairs of texts within each
@@ -199,13 +199,13 @@ def pairwise_accuracy(
 def calibrated_accuracy(
     human: np.ndarray, metric: np.ndarray, level: str = "text", missing: str = "drop"
 ) -> float:
-    """Return the fraction of text pairs that the metric ranks or ties as humans do.
+    """Return the fraction of text pairs for which metric and humans agree on the order or a tie.
 
     Human scores are often equal, but metric scores rarely are. Therefore, metric differences up to
-    a threshold count as ties. The threshold is the one that maximizes the accuracy on these data
-    (Deutsch, Foster and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At
-    the level "system", pairs of system means are compared. `human`, `metric`, `level`, `missing`
-    and errors are as for `correlation`.
+    a threshold count as ties. The threshold maximizes the accuracy on these data (Deutsch, Foster
+    and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At the level
+    "system", pairs of system means are compared. `human`, `metric`, `level`, `missing` and errors
+    are as for `correlation`.
 
     Returns the fraction, from 0 to 1, or NaN if no sample has two texts with scores.
 
@@ -302,9 +302,9 @@ def common_scores(
 ) -> tuple[list[np.ndarray], int]:
     """Return the grids with NaN at the same positions, and the number of dropped samples.
 
-    From grids [systems, samples], samples are dropped in which any system (with "available", every
-    system) has no score. From grids [texts], texts without a score are dropped, and the result is
-    [texts, 1]. Raises ValueError if no scores remain.
+    In grids [systems, samples], a sample is dropped if any system has no score or, with
+    "available", if no system has a score. In grids [texts], texts with a missing score are dropped,
+    and the result is [texts, 1]. Raises ValueError if no scores remain.
     """
     check_known("missing", missing, MISSING)
     grids = [np.asarray(grid, dtype=float) for grid in grids]
@@ -318,8 +318,8 @@ def common_scores(
     columns = present.any(0) if missing == "available" else present.all(0)
     if not columns.any():
         raise ValueError(
-            "no sample has scores of every system; exclude systems with missing scores with "
-            "--exclude-system (in Python: exclude_systems, or missing='available')"
+            "no sample has scores for every system; use --exclude-system to exclude systems that "
+            "lack scores (in Python: exclude_systems, or missing='available')"
         )
     return [np.where(present, g, np.nan)[:, columns] for g in grids], int((~columns).sum())
 
@@ -360,7 +360,7 @@ def prepare_grids(level: str, missing: str, **grids: np.ndarray) -> list[np.ndar
 
 
 def _align(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Broadcast x and y, and set both to NaN where either is; also return the mask of numbers."""
+    """Broadcast x and y, and set both to NaN where either is NaN; also return a mask of numbers."""
     x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     check_finite("x", x)
     check_finite("y", y)

@@ -1,9 +1,9 @@
-"""Mean human scores from a few ratings and a metric's scores of all texts.
+"""Estimates of mean human scores from a few ratings and a metric's scores for all texts.
 
 `estimate_mean` implements prediction-powered inference with a tuned metric weight (PPI++,
 Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). The rated rows must be a random sample of all
 rows, or the sample that `select_ids` selects. The estimand is the mean over the population from
-which all rows are sampled.
+which the rows are sampled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from infolm_metric.core.checks import check_whole
 from infolm_metric.meta_evaluation.significance import CONFIDENCE
 
 STRATA = 10
-MINIMUM = 3  # ratings that determine a slope and residuals
+MINIMUM = 3  # minimum number of ratings for a slope and residuals
 QUANTILE = (1 + CONFIDENCE) / 2
 Z = float(ndtri(QUANTILE))
 
@@ -47,7 +47,7 @@ class MeanEstimate:
         rows: the total number of rows.
         ratings: the mean of the ratings alone.
         estimate: the prediction-powered estimate.
-        metric_weight: lambda of PPI++, in human scores per unit of the metric.
+        metric_weight: lambda of PPI++, in units of the human score per unit of the metric.
         equivalent_ratings: the number of ratings that, without the metric, would give an equally
             narrow interval.
     """
@@ -63,11 +63,11 @@ class MeanEstimate:
 def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     """Estimate the mean human score of all rows.
 
-    The estimate is mean(y) + b (mean(m over all rows) - mean(m over rated rows)). In the rated
-    rows, b is the slope of the ratings y on the metric m; the weight in PPI++ is then
-    lambda = b unrated / rows. The variance is the jackknife variance, in which b is re-estimated
-    each time to account for its error, plus b^2 var(m) / rows. Both intervals use t quantiles and
-    Hall's correction for skewed ratings (1992, section 3.5), which moves an interval without
+    The estimate is mean(y) + b (mean(m over all rows) - mean(m over rated rows)), where b is the
+    slope of the ratings y on the metric m in the rated rows. The weight in PPI++ is then
+    lambda = b unrated / rows. The variance is b^2 var(m) / rows plus the jackknife variance, in
+    which b is re-estimated each time to account for its error. Both intervals use t quantiles and
+    Hall's (1992, section 3.5) correction for skewed ratings, which shifts an interval without
     changing its width.
 
     Args:
@@ -75,8 +75,9 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
         metric: a metric's scores in any unit, float64 [rows].
 
     Returns:
-        The estimate. It equals the mean of the ratings if no slope can be used: with fewer than 3
-        ratings, equal scores, or ratings of all rows. Equal ratings have no interval.
+        The estimate. It equals the mean of the ratings if no slope can be used, as with fewer than
+        3 ratings, equal metric scores, or ratings of all rows. If all ratings are equal, the
+        interval is NaN.
 
     Raises:
         ValueError: the arrays differ in shape, or a metric score is not finite.
@@ -133,7 +134,7 @@ def _regress(y: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> Interval:
-    """Return the interval of a mean, from the changes of the mean when each rating is left out.
+    """Return the interval of a mean from its changes when each rating is left out in turn.
 
     `extra` is added to the jackknife variance.
     """
@@ -147,10 +148,10 @@ def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> I
 
 
 def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
-    """Select ids to be rated, in equal proportions from the tenths of the ids by metric score.
+    """Select ids to be rated, in the same proportion from each decile of the metric scores.
 
-    `estimate_mean` is valid for this sample, because each id has the same probability, and the
-    variance is at most the variance of a simple random sample, which `estimate_mean` assumes.
+    `estimate_mean`, which assumes a simple random sample, is valid for this sample: each id has the
+    same probability of selection, and the variance is not larger.
 
     Args:
         scores: mean metric score of each id, float64 [ids].
@@ -182,7 +183,7 @@ def check_count(count: int, ids: int) -> None:
 
 
 def expected_width(rated: int, rows: int, correlation: float) -> float:
-    """Return the expected width of the estimate's interval in standard deviations of the ratings.
+    """Return the expected width of the estimate's interval, in standard deviations of the ratings.
 
     Args:
         rated: number of rows to be rated, at least 3.

@@ -1,4 +1,4 @@
-"""Plot of each metric's correlation with human scores and its interval."""
+"""Plot of each metric's correlation with human scores, with intervals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plot_agreement(
         statistic: the name of the statistic, as in `Agreement`.
 
     Raises:
-        ImportError: matplotlib, which the extra `plots` installs, is missing.
+        ImportError: matplotlib is missing; the extra `plots` installs it.
         ValueError: the format is unknown, or the statistic is not in the table.
         OSError: the file cannot be written.
 

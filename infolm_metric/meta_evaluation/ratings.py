@@ -4,8 +4,8 @@ Each row contains one system's text for one sample: `system`, `id` (of the sampl
 `references` (a list or a single string), `human` (criterion -> score, higher is better) and
 optionally `metrics` (name -> score of another metric). In a flat table, such as CSV, scores are in
 columns named like `human.fluency` and `metrics.bleu`, or in columns that the caller selects. A
-missing score is null, an empty cell or absent. Rows with a true `is_human` are skipped, because
-their texts were not written by a system. If no row has a `system`, each row is a sample, and human
+missing score is null, empty or absent. Rows in which `is_human` is true are skipped, because their
+texts were not written by a system. If no row has a `system`, each row is a sample, and human
 scores are in the column `score` by default.
 """
 
@@ -44,7 +44,7 @@ class Ratings:
         systems: system names; empty if the systems are unknown.
         samples: sample ids.
         human: criterion -> grid of human scores, higher is better.
-        metrics: other metric -> grid of scores.
+        metrics: name of another metric -> grid of its scores.
         predictions: the texts, [rows].
         references: references of each text, [rows].
         indices: system index and sample index of each row, int64 [rows, 2].
@@ -135,10 +135,10 @@ def read_ratings(
 
     Args:
         rows: a file name, or an iterable with one dictionary per row.
-        criteria: human scores to read, entries of `human` or columns (default: all entries of
+        criteria: names of human scores to read, in `human` or in columns (default: all names in
             `human`); None to read none.
-        metrics: scores of other metrics to read, entries of `metrics` or columns (default: all
-            entries of `metrics`).
+        metrics: names of other metrics' scores to read, in `metrics` or in columns (default: all
+            names in `metrics`).
         candidate_column: column of texts (default: "prediction" or "candidate").
         reference_columns: columns of references (default: "references" or "reference").
         exclude_systems: systems to skip; each must occur in at least one row.
@@ -160,7 +160,7 @@ def read_ratings(
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
     >>> read_ratings(rows)
     Traceback (most recent call last):
-    ValueError: row 2: a second text of system 'A' for id '1', after row 1; remove one of them
+    ValueError: row 2: system 'A' already has a text for id '1' in row 1; remove one of them
     """
     exclusions = {
         "system": {*map(_format_name, as_list("exclude_systems", exclude_systems))},
@@ -174,7 +174,7 @@ def read_ratings(
     systems, samples = (_enumerate(key[axis] for key in rows_by_key) for axis in (0, 1))
     for name, values in (("system", systems), ("id", samples)):
         if len(values) < 2 and (name == "id" or (has_systems and correlated)):
-            skipped = f" ({human_texts} human texts are skipped)" if human_texts else ""
+            skipped = f" ({human_texts} human texts were skipped)" if human_texts else ""
             raise ValueError(
                 f"{file}agreement needs at least two values of {name!r}, got {len(values)}{skipped}"
             )
@@ -222,7 +222,7 @@ def check_varies(name: str, values: Any) -> None:
 
 
 def parse_score(where: str, column: str, value: Any) -> float:
-    """Return the score in a cell, NaN if it is empty; a string is parsed as a JSON number.
+    """Return the score in a cell, or NaN if the cell is empty; strings are parsed as JSON numbers.
 
     Raises ValueError with the row and the column unless the value is a finite number.
 
@@ -248,7 +248,7 @@ def parse_score(where: str, column: str, value: Any) -> float:
 
 
 def _locate_rows(rows: Any) -> Iterator[Row]:
-    """Yield each row with its location, which messages contain."""
+    """Yield each row with its location, for error messages."""
     if isinstance(rows, str | PathLike):
         yield from read_rows(fspath(rows))
         return
@@ -278,7 +278,7 @@ def _index_rows(
             key = (system, sample if has_systems else str(number))
             if key in texts:
                 raise ValueError(
-                    f"{where}: a second text of system {system!r} for id {sample!r}, after "
+                    f"{where}: system {system!r} already has a text for id {sample!r} in "
                     f"{texts[key][0]}; remove one of them"
                 )
             texts[key] = where, row
@@ -332,8 +332,8 @@ def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
             with suppress(SyntaxError, TypeError, ValueError):
                 return dict(parse(value))
         raise ValueError(
-            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}; or use "
-            f"one column per score, {group}.NAME"
+            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}; otherwise "
+            f"use one column per score, named {group}.NAME"
         )
     return value if isinstance(value, Mapping) else {}
 

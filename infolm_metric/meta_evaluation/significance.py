@@ -20,7 +20,7 @@ from infolm_metric.meta_evaluation import correlations
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 SCORES_PER_CHUNK = 1 << 23  # limits the memory that a chunk of resamples uses
-TOLERANCE = 1e-12  # smaller differences are rounding errors, as between fractions and percentages
+TOLERANCE = 1e-12  # smaller differences are rounding errors, for example from percentages
 
 
 # The bootstrap over systems and samples.
@@ -63,7 +63,7 @@ def resample(
     draws: Draws,
     level: str = "system",
 ) -> np.ndarray:
-    """Return a statistic of each resample of the grids from `common_scores`, [resamples].
+    """Return a statistic for each resample of grids from `common_scores`, [resamples].
 
     The value is NaN if the statistic is not defined, as for a resample with a single system.
     """
@@ -106,11 +106,11 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the two-sided bootstrap p-value of the difference of two statistics.
+    """Return the two-sided bootstrap p-value of the difference between two statistics.
 
-    This is twice the fraction of resamples on the rarer side of 0. One resample is added to both
-    sides of the fraction, so that the p-value is never 0 (Davison and Hinkley 1997, section 4.2).
-    NaN if no resample has both values.
+    This is twice the fraction of resamples on the rarer side of 0. One is added to the numerator
+    and the denominator, so that the p-value is never 0 (Davison and Hinkley 1997, section 4.2). The
+    result is NaN if no resample has both values.
 
     >>> difference_p_value(np.full(99, 0.5), np.full(99, 0.1))
     0.02
@@ -123,7 +123,7 @@ def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
     return float(min(1.0, 2 * (count + 1) / (len(differences) + 1)))
 
 
-# Two systems by one metric: paired tests over the samples.
+# Two systems scored by one metric: paired tests over the samples.
 
 
 def paired_bootstrap(
@@ -134,13 +134,12 @@ def paired_bootstrap(
 ) -> float:
     """Test the difference between two systems' mean scores with the paired bootstrap.
 
-    As in sacreBLEU, the p-value is the fraction of resamples in which the difference deviates from
-    the observed difference by at least the observed difference (Koehn 2004; Riezler and Maxwell
-    2005).
+    As in sacreBLEU, the p-value is the fraction of resamples in which the difference is at least
+    |d| away from the observed difference d (Koehn 2004; Riezler and Maxwell 2005).
 
     Args:
         scores: one system's scores, float64 [samples].
-        baseline: the other system's scores of the same samples, float64 [samples].
+        baseline: the other system's scores for the same samples, float64 [samples].
         resamples: the number of resamples, >= 1.
         seed: the seed of the resamples.
 
@@ -195,7 +194,7 @@ def soft_pairwise_accuracy(
     permutations: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
-    """Return the agreement of metric and human confidence in which of two systems is better.
+    """Return the agreement between the metric's and humans' confidence in system rankings.
 
     This is the mean of 1 - |p_human - p_metric| over all pairs of systems (Thompson, Mathur,
     Deutsch and Khayrallah 2024; reported by WMT since 2024). p is the one-sided p-value of the
@@ -214,7 +213,7 @@ def soft_pairwise_accuracy(
         The accuracy, from 0 to 1; NaN for a single system.
 
     Raises:
-        TypeError, ValueError: a number is invalid, or as for `correlation`.
+        TypeError, ValueError: a number is invalid, or `correlation` rejects an argument.
 
     >>> human = np.random.default_rng(0).normal(size=(5, 40)) + np.arange(5.0)[:, None]
     >>> soft_pairwise_accuracy(human, 10 * human)
@@ -231,7 +230,7 @@ def soft_pairwise_accuracy(
 
 
 def _one_sided_p_values(grid: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Test if the first system of each pair is better, [systems, samples] -> [pairs]."""
+    """Test whether the first system of each pair is better, [systems, samples] -> [pairs]."""
     first, second = np.triu_indices(len(grid), 1)
     differences = np.nan_to_num(grid[first] - grid[second])  # a missing score favors neither system
     slack = 1e-12 * np.abs(differences).sum(1)  # counts ties despite rounding errors
@@ -245,7 +244,7 @@ def _draw_signs(random: np.random.Generator, permutations: int, samples: int) ->
 
 
 def _rounding_error(differences: np.ndarray) -> float:
-    """Return a tolerance with which equal means are ties despite rounding errors."""
+    """Return the tolerance for rounding errors when means are compared."""
     return float(1e-12 * np.abs(differences).max())
 
 
@@ -278,9 +277,9 @@ class WilliamsTest:
 
 
 def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
-    """Test if the correlations r12 and r13, which share variable 1, differ.
+    """Test whether the correlations r12 and r13, which share variable 1, differ.
 
-    Variable 1 is the human score, variables 2 and 3 are the metrics. With
+    Variable 1 is the human score, and variables 2 and 3 are the metrics. With
     K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
 
         t(n - 3) = (r12 - r13) sqrt((n - 1)(1 + r23))

@@ -32,8 +32,8 @@ PARTICIPLE_PREPOSITIONS = words.PREPOSITIONS.difference(WORDS["particles"])
 """Prepositions that can follow any participle, such as "in" ("painted in"), but not "up"."""
 POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
 MAX_DROPPED = 0.2  # maximum fraction of words that are dropped
-MIN_WORDS = 5  # words that a text must have before any is dropped
-MIN_DISTINCT_WORDS = 4  # distinct words that a text must have to be shuffled
+MIN_WORDS = 5  # minimum number of words in a text from which words are dropped
+MIN_DISTINCT_WORDS = 4  # minimum number of distinct words in a text that is shuffled
 
 
 def _find_nouns(text: Text) -> list[int]:
@@ -79,7 +79,7 @@ def _is_active(text: Text, index: int) -> bool:
 
 
 def _is_passive(text: Text, index: int) -> bool:
-    """Return True for a participle as in "was located in" and "a film directed by"."""
+    """Return True for a participle, as in "was located in" and "a film directed by"."""
     after, helper = text.lower(index + 1), grammar.skip_adverbs(text, index, -1)
     passive = helper in words.BE | {"been", "being"} and (
         after in PARTICIPLE_PREPOSITIONS | {"and"} or not after.isalnum()
@@ -171,7 +171,7 @@ def jumble(text: str, random: Random) -> str | None:
 
 
 def swap_letters(text: str, random: Random) -> str | None:
-    """Swap two different adjacent letters of a word, but not its first letter."""
+    """Swap two different adjacent letters of a word, excluding its first letter."""
     parsed = Text.parse(text)
     swaps = {
         index: [at for at in range(1, len(word) - 1) if word[at].lower() != word[at + 1].lower()]
@@ -289,7 +289,7 @@ def _deny(text: Text, index: int, helper: str) -> dict[int, str]:
 # Pronouns.
 
 POSSESSIVES = {"his": ("her", "hers"), "her": ("his", "him")}
-"""Replacements of possessives before a noun, and elsewhere."""
+"""Replacements of possessives before a noun and in other positions."""
 AMBIGUOUS = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
@@ -333,7 +333,7 @@ GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
-    """Change the number of the first auxiliary or, without one, drop the "s" of the first verb."""
+    """Change the number of the first auxiliary, or else drop the "s" of the first verb."""
     parsed = Text.parse(text)
     verbs = [index for index in parsed.words if grammar.is_third_person(parsed, index)]
     partners = {index: PARTNERS.get(parsed.tokens[index], "") for index in parsed.words}

@@ -28,7 +28,7 @@ class Item:
         paraphrase: another text with the same meaning, or None.
 
     Raises:
-        TypeError, ValueError: `references` is a single string, or a reference is not a text.
+        TypeError, ValueError: `references` is a single string, or a reference is not a string.
     """
 
     id: str
@@ -85,7 +85,7 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
 
     Raises:
         TypeError, ValueError: the file cannot be read or has no rows, a row has no references, a
-            value is not a text, or an item has two paraphrases.
+            value is not a string, or an item has two paraphrases.
     """
     items: dict[object, Item] = {}
     for index, (where, row) in enumerate(read_rows(path), 1):
@@ -119,7 +119,7 @@ def make_cases(
         attacks: names in `ATTACKS` (default: all).
         seed: a whole number >= 0; the same seed gives the same cases.
         per_attack: the maximum number of cases per attack, >= 1 (default: no limit). The cases are
-            sampled with a hash of their texts and the seed.
+            sampled by a hash of their texts and the seed.
 
     Returns:
         The cases, attack by attack in the order of `ATTACKS`. There is no case for a reference to
@@ -127,7 +127,7 @@ def make_cases(
 
     Raises:
         TypeError, ValueError: an attack is unknown, a text is not a string, or a number is not
-            whole or too small.
+            whole or is too small.
 
     >>> (case,) = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> case.paraphrase, case.paraphrase_adversary

@@ -1,4 +1,4 @@
-"""English grammar for the attacks: word forms from a dictionary, and their roles in a text.
+"""English grammar for the attacks: word forms from a dictionary, and the roles of words in a text.
 
 Functions return False or None for ambiguous words, so that attacks skip them.
 """
@@ -20,7 +20,7 @@ TAGS = {
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
     "ADJ": ("JJ", "JJR", "JJS"),
 }
-"""Inflections of a part of speech; a form that is both VBD and VBN counts as VBD."""
+"""Tags of the inflections of each part of speech; a form that is both VBD and VBN counts as VBD."""
 SOUNDS_LIKE_YOU = re.compile(r"(?:eu|ew|one|once|ubiq|uni(?!n|m)|us[aeu]|ut[ei]|ur[aeio]n)")
 SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
 
@@ -176,7 +176,7 @@ def is_base(word: str) -> bool:
 
 
 def takes_not(text: Text, index: int) -> bool:
-    """Return True if "not" can follow: after "have" before a participle, "can" before a base form.
+    """Return True if "not" can follow, as in "have" with a participle or "can" with a base form.
 
     >>> text = Text.parse("It has run time; it has grown for years; a can of it will run.")
     >>> [index for index in text.words if takes_not(text, index)]
@@ -258,7 +258,7 @@ def find_numbers(text: str) -> list[re.Match[str]]:
     """Return the numbers in a text, except in dates and in words such as "A380".
 
     A number from 1000 to 2099 without separators is treated as a year, unless it has a unit or a
-    currency.
+    currency symbol.
 
     >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2000 km, with 3 of 20 on board."
     >>> [number[0] for number in find_numbers(text)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")
 """Texts of a case for which external scores are read, in this order."""
-RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # closer scores are ties, due to rounding
+RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # closer scores count as ties
 GROUPS = ("all", *KINDS)
 
 
@@ -65,7 +65,7 @@ class AttackResult:
         cases: the number of cases from which the sensitivity is computed.
         n: the number of cases with a paraphrase, from which the accuracy is computed.
         accuracy: the fraction of cases in which the paraphrase scores better than the attacked
-            anchor; a tie is a miss.
+            anchor; ties count as misses.
         low: the lower end of the 95% Wilson interval of the accuracy.
         high: the upper end of the interval.
         ties: the fraction of cases in which the paraphrase and the attacked anchor have the same
@@ -199,7 +199,7 @@ def evaluate_robustness(
 ) -> dict[str, MetricResult]:
     """Evaluate metrics and external scores on attack cases.
 
-    Corpus statistics, as for idf="references", are collected from the distinct anchors. The
+    Corpus statistics, such as document frequencies, are collected from the distinct anchors. The
     arguments are checked before any text is scored.
 
     Args:
@@ -213,7 +213,7 @@ def evaluate_robustness(
 
     Raises:
         TypeError, ValueError: there are no cases, two metrics have the same name, a metric uses
-            document frequencies of candidates, or a column has infinite scores or a wrong length.
+            document frequencies of candidates, or a column has infinite scores or the wrong length.
         OSError: a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer

@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 
 TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
-"""A word or number, such as "well-known", "3,400.5" and "example.org", or another character."""
+"""A word or number, such as "well-known", "3,400.5" and "example.org", or any other character."""
 WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 
 @dataclass(frozen=True)
 class Text:
-    """Text as a sequence of words, numbers and punctuation marks, with the blanks before each.
+    """Text as a sequence of words, numbers and punctuation marks, and the blanks before each token.
 
     >>> Text.parse("Ann's well-known cat, in 3rd place.").tokens
     ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'place', '.')
@@ -27,7 +27,7 @@ class Text:
 
     @classmethod
     def parse(cls, text: str) -> Text:
-        """Split a text into tokens; the last of the blanks are at the end of the text."""
+        """Split a text into tokens; the last entry of `blanks` is at the end of the text."""
         matches = list(TOKEN.finditer(text))
         starts = [*(match.start() for match in matches), len(text)]
         ends = [0, *(match.end() for match in matches)]
@@ -35,7 +35,7 @@ class Text:
         return cls(tuple(match[0] for match in matches), tuple(blanks))
 
     def replace(self, edits: Mapping[int, str]) -> str:
-        """Return the text with some tokens replaced; a token replaced by "" loses its blanks.
+        """Return the text with some tokens replaced; "" removes a token and its blanks.
 
         >>> Text.parse("A cat did n't run.").replace({1: "dog", 3: ""})
         'A dog did run.'
@@ -69,7 +69,7 @@ class Text:
         return frozenset(indices)
 
     def sentence(self, index: int) -> tuple[list[str], list[str]]:
-        """Return the parts of the sentence before and after a token; its first word is lowercased.
+        """Return the words before and after a token in its sentence; the first word is lowercased.
 
         >>> Text.parse("He saw St. Ives. Is it in Hull?").sentence(7)
         (['is'], ['in', 'Hull', '?'])
@@ -86,7 +86,7 @@ class Text:
         return not any(word[0].isalnum() for word in self.sentence(index)[0])
 
     def _ends_sentence(self, index: int) -> bool:
-        """Return True for "!", "?" and a full stop, unless it belongs to "St." or "A.C."."""
+        """Return True for "!", "?" and full stops, except in words such as "St." and "A.C."."""
         preceding_word = self.tokens[index - 1] if index else ""
         short = len(preceding_word) <= 3 and preceding_word[:1].isupper() or "." in preceding_word
         return self.tokens[index] in "!?" or (self.tokens[index] == "." and not short)

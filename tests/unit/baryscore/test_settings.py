@@ -27,7 +27,7 @@ def test_layers_may_be_a_number_all_or_indices(layers, indices, signature_field)
 INVALID_LAYERS = [
     (0, "layers must be at least 1, got 0"),
     (2.5, "layers must be a whole number"),
-    ("al", "layers must be a number of last hidden states, 'all', or indices .*'al'"),
+    ("al", "layers must be a number N .*, 'all', or indices .*'al'"),
     ([], "layers must be one or more distinct"),
     ([1, 1], "distinct hidden-state indices"),
     ([-1], "layers must"),

@@ -135,7 +135,7 @@ INVALID = [
     (ROWS, ["--plot", "figure.pgn"], "unknown plot format 'pgn'; did you mean 'png'"),
     (ROWS, ["--plot", "nowhere/figure.png"], "cannot write nowhere/figure.png: no folder"),
     (ROWS, ["--rescale-with-baseline"], "unrecognized arguments: --rescale-with-baseline"),
-    ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: a second text of system 'good' for id '0'"),
+    ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: system 'good' already has a text for id '0'"),
     (SAME_NAME, [], "two metrics are named 'fisher_rao"),
     (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "requires the system of each row"),
     (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric requires another metric's scores"),

@@ -124,7 +124,7 @@ INFINITE[0, 0] = np.inf
 INVALID = [
     ({"against": ["lenght"]}, "unknown .* 'lenght'; did you mean 'length'"),
     ({"against": ["length"], "length": None}, "unknown .* 'length'; known: 'mine', 'bleu'"),
-    ({"metrics": {"length": grids()[2]}}, "a metric is named 'length'.*rename it"),
+    ({"metrics": {"length": grids()[2]}}, "a metric is named 'length'.*rename the metric"),
     ({"metrics": {}}, "at least one criterion and one metric"),
     ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
     ({"levels": ["sytem"]}, "unknown level 'sytem'; did you mean 'system'"),

@@ -206,16 +206,16 @@ def test_non_finite_number_is_rejected_with_its_row(group, value):
 INVALID = [
     # invalid rows
     (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must contain numbers"),
-    (rows(id="1"), {}, "row 4: .* system 'B' for id '1', after row 3"),
+    (rows(id="1"), {}, "row 4: system 'B' .* for id '1' in row 3"),
     (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
     (rows(system=None), {}, "row 4: 'system' must be a string"),
     (rows(id=1.5), {}, "row 4: 'id' must be a string"),
     (rows(reference="x"), {}, "row 4: expected only one of the columns"),
     (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
     (rows_without_systems(system="A", id=1), {}, "row 1: no column 'system'"),
-    ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "second text of system 'A' for id '1'"),
+    ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "'A' already has a text for id '1'"),
     (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*--criterion"),
-    (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .*, human.NAME"),
+    (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .* named human.NAME"),
     (["text"], {}, "row 1 must be a dictionary, got str"),
     # invalid columns
     (rows(), {"criteria": ["fluidity"]}, "row 1: no human score or column 'fluidity'.* 'fluency'"),
