@@ -78,7 +78,7 @@ def distributed_score(
         The result of the whole corpus, or None on ranks other than 0 with `gather="main"`.
 
     Raises:
-        TypeError, ValueError: an argument is invalid; no model was loaded.
+        TypeError, ValueError: an argument is invalid (checked before loading the model).
         RuntimeError: another rank failed (the message names it), or there are several processes
             but `torch.distributed` is not initialized.
 

@@ -205,8 +205,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             The scores as a dictionary, or None on ranks other than 0 with `gather="main"`.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded, and added pairs are
-                kept.
+            TypeError, ValueError: an argument is invalid (checked before loading the model); added
+                pairs are kept.
             OSError: the model cannot be found.
         """
         added = list(self._added)  # another thread may add more pairs meanwhile

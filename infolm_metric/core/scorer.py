@@ -102,7 +102,7 @@ class Scorer(ABC):
             "higher_is_better", "signature" and "warnings".
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
@@ -210,7 +210,7 @@ class Scorer(ABC):
             float64 [candidates, references].
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         return self._matrix(candidates, references, self.settings.replace(**changed))
@@ -246,7 +246,7 @@ class Scorer(ABC):
             One of the candidates.
 
         Raises:
-            TypeError, ValueError: an argument is invalid; no model was loaded.
+            TypeError, ValueError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
