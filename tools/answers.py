@@ -257,7 +257,7 @@ class Source:
 
 
 def p_value(differences: np.ndarray) -> float:
-    """Return the two-sided p-value of bootstrap differences."""
+    """Return the two-sided p-value computed from bootstrap differences."""
     tail = min((differences <= 0).sum(), (differences >= 0).sum())
     return float(min(1.0, 2 * (tail + 1) / (len(differences) + 1)))
 

@@ -234,7 +234,7 @@ def main() -> int:
     arguments = parser.parse_args()
     checkouts = [path.resolve() for path in (arguments.other, ROOT)]
     if checkouts[0] == checkouts[1]:
-        parser.error(f"{checkouts[0]} is this checkout; pass the path of another checkout")
+        parser.error(f"{checkouts[0]} is this checkout; pass the path to another checkout")
     from tests.model_families import FAMILIES
 
     pairs = product(arguments.metrics, arguments.families or ["bundled", *FAMILIES])

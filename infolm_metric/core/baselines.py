@@ -44,7 +44,7 @@ class Verdict(StrEnum):
     COPY = "a copy"
     FAR_CLOSER = "far closer than"
     CLOSER = "closer than"
-    HARDLY_CLOSER = "hardly closer than"
+    SLIGHTLY_CLOSER = "slightly closer than"
     ABOUT_AS_FAR = "about as far as"
     FARTHER = "farther than"
 
@@ -91,12 +91,12 @@ class BaselineStats:
         """Describe how close two texts with this score are, relative to unrelated texts.
 
         "closer" means more than two standard deviations better than the mean score of unrelated
-        texts, and "far closer" means more than three. "hardly closer" means better than nine in ten
+        texts, and "far closer" means more than three. "slightly closer" means better than nine in ten
         scores of unrelated texts, and "farther" means worse. Identical texts score `best`.
 
         >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
         >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
-        ['a copy', 'far closer than', 'closer than', 'hardly closer than', 'about as far as']
+        ['a copy', 'far closer than', 'closer than', 'slightly closer than', 'about as far as']
         >>> print(stats.verdict(0.8, best=0.0))
         farther than
         """
@@ -110,7 +110,7 @@ class BaselineStats:
         if gain > 2 * self.deviation:
             return Verdict.CLOSER
         if gain > max(nine_in_ten):
-            return Verdict.HARDLY_CLOSER
+            return Verdict.SLIGHTLY_CLOSER
         return Verdict.ABOUT_AS_FAR if gain >= min(nine_in_ten) else Verdict.FARTHER
 
     def rescale(self, score: float, best: float) -> float:
@@ -248,11 +248,11 @@ def resolve_baseline(
     if isinstance(value, Baseline):
         return value
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name} must be True, False or the path of a baseline file, got {value!r}")
+        raise TypeError(f"{name} must be True, False or the path to a baseline file, got {value!r}")
     path = Path(value).expanduser()
     if not path.is_file():
         raise ValueError(
-            f"{name} must be True, False or the path of a baseline file, but there is no file "
+            f"{name} must be True, False or the path to a baseline file, but there is no file "
             f"{str(path)!r}; create one with `infolm baseline`"
         )
     return Baseline.load(path)

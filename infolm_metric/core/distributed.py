@@ -54,7 +54,7 @@ def distributed_score(
     rescale_with_baseline: Any = False,
     **changed: Any,
 ) -> Result | None:
-    """Score pairs on all ranks and return the result of the whole corpus.
+    """Score pairs on all ranks and return the result for the whole corpus.
 
     Every rank of `group` must call this function. The result is the same as when a single process
     scores all pairs. Without `torch.distributed`, the function is equivalent to `scorer.score`.
@@ -72,10 +72,10 @@ def distributed_score(
         gather: "all" (default) returns the result on every rank; "main" returns it on rank 0 only.
         group: participating ranks (default: all).
         rescale_with_baseline: as in `Scorer.score`.
-        **changed: override the scorer's settings for this call; must be equal on all ranks.
+        **changed: override the scorer's settings for this call; must be the same on all ranks.
 
     Returns:
-        The result of the whole corpus, or None on ranks other than 0 with `gather="main"`.
+        The result for the whole corpus, or None on ranks other than 0 with `gather="main"`.
 
     Raises:
         TypeError, ValueError: an argument is invalid (checked before loading the model).

@@ -324,7 +324,7 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
     if not path.is_file():
         words = ("references", "separate", "none", BUNDLED)
         raise ValueError(
-            "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path of a "
+            "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path to a "
             f"saved table, but there is no file {str(path)!r}; {nearest(value, words)}, or create "
             "a table with `infolm idf`"
         )

@@ -9,7 +9,7 @@ _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
 
 
 class Signature(str):
-    """Signature string `name:value|name:value`; the values by name are in `fields`.
+    """Signature string `name:value|name:value`; `fields` maps names to values.
 
     In the string, the characters `|` and `%` of a value are escaped as %7C and %25. False is
     written as "no" and None as "none".

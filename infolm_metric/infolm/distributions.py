@@ -48,7 +48,7 @@ def distributions(
     progress: Progress,
     predict: Predict,
 ) -> dict[Key, Tensor]:
-    """Return log p of each text at each temperature: key -> float64 [temperatures, vocab].
+    """Return log-probabilities over the vocabulary: text key -> float64 [temperatures, vocab].
 
     Texts with equal tokens are encoded once, even if their weights differ. `predict` is
     `predictions` or a version that uses cached logits.

@@ -24,7 +24,7 @@ class InfoLMSettings(ModelSettings):
     """Settings of InfoLM.
 
     Args:
-        information_measure: one or several of fisher_rao_distance, kl_divergence,
+        information_measure: one or more of fisher_rao_distance, kl_divergence,
             alpha_divergence, renyi_divergence, beta_divergence, ab_divergence, l1_distance,
             l2_distance and l_infinity_distance, or short names such as kl and l1.
         alpha: parameter of the alpha, Renyi and AB divergences.

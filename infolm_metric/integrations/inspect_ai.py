@@ -23,7 +23,7 @@ def infolm(**settings: Any) -> Scorer:
     """Score outputs against targets with InfoLM; lower is better.
 
     Args:
-        **settings: fields of `InfoLMSettings`; `idf` is False, "bundled" or the path of a table.
+        **settings: fields of `InfoLMSettings`; `idf` is False, "bundled" or the path to a table.
     """
     return sample_scorer("infolm", settings)
 
@@ -33,7 +33,7 @@ def baryscore(**settings: Any) -> Scorer:
     """Score outputs against targets with BaryScore; lower is better.
 
     Args:
-        **settings: fields of `BaryScoreSettings`; `idf` is False, "bundled" or the path of a table.
+        **settings: fields of `BaryScoreSettings`; `idf` is False, "bundled" or the path to a table.
     """
     return sample_scorer("baryscore", settings)
 
@@ -59,7 +59,7 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
     check_one_score(metric_scorer.settings)
     if metric_scorer.settings.idf_sides:
         raise ValueError(
-            "idf must be False, 'bundled' or the path of a table, because samples are scored one "
+            "idf must be False, 'bundled' or the path to a table, because samples are scored one "
             f"at a time, got {metric_scorer.settings.idf_sides[0]!r}"
         )
 

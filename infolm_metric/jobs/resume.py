@@ -46,7 +46,7 @@ RESTART = "choose another output, or start over with --restart"
 
 @dataclass(frozen=True)
 class JobRecord:
-    """Content of OUTPUT.job: the identity of a job and its progress.
+    """Contents of OUTPUT.job: the identity of a job and its progress.
 
     Attributes:
         signature: signature of the scores.

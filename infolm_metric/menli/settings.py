@@ -63,7 +63,7 @@ class MENLISettings(ModelSettings):
         task: defaults for formula, direction, combine_with and nli_weight: translation (e, avg),
             summary (e-c, hr), source (-c, rh; with sources only) or answer (e-c, hr, recall, 0.5);
             None: same as translation.
-        formula: one or several of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
+        formula: one or more of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
             probabilities of entailment, neutrality and contradiction; several formulas take no
             extra time; None: the task's default. On the command line, use an equals sign:
             --formula=-c.
@@ -287,7 +287,7 @@ class MENLISettings(ModelSettings):
 
 @dataclass(frozen=True)
 class Labels:
-    """Output indices of the labels; a model with two labels has only entailment."""
+    """Output index of each label; with two labels, only entailment has an index."""
 
     entailment: int
     neutral: int | None
@@ -335,9 +335,9 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
     if sorted(kinds) == TWO_LABELS:
         return Labels(kinds.index("entailment"), None, None)
     raise ValueError(
-        f"the outputs of the model {model!r} must be named after entailment, neutral and "
-        f"contradiction, got {', '.join(map(repr, names))}; if it is an NLI model, name its "
-        f"outputs in order, as in labels={','.join(LABELS)!r}; otherwise choose an NLI model"
+        f"the labels of the model {model!r} must be entailment, neutral and contradiction, got "
+        f"{', '.join(map(repr, names))}; if it is an NLI model, pass its labels in output order, "
+        f"as in labels={','.join(LABELS)!r}; otherwise choose an NLI model"
     )
 
 

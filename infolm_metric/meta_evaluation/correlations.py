@@ -108,7 +108,7 @@ COEFFICIENTS: dict[str, Statistic] = {"pearson": pearson, "spearman": spearman, 
 
 
 def order_accuracy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the fraction of pairs untied in x that x and y order the same way, [..., n] -> [...].
+    """Return the fraction of pairs not tied in x that y orders in the same way, [..., n] -> [...].
 
     >>> order_accuracy(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
     array([0.66666667, 1.        ])

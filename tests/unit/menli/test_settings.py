@@ -133,7 +133,7 @@ AMBIGUOUS = [
 
 @pytest.mark.parametrize("names", AMBIGUOUS)
 def test_ambiguous_label_names_are_rejected_with_a_remedy(names):
-    with pytest.raises(ValueError, match="must be named after entailment.*labels="):
+    with pytest.raises(ValueError, match="must be entailment, neutral.*labels="):
         read_labels("m", dict(enumerate(names)), None)
 
 
