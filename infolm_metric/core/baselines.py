@@ -91,8 +91,8 @@ class BaselineStats:
         """Describe how close two texts with this score are, relative to unrelated texts.
 
         "closer" means more than two standard deviations better than the mean score of unrelated
-        texts, and "far closer" means more than three. "slightly closer" means better than nine in ten
-        scores of unrelated texts, and "farther" means worse. Identical texts score `best`.
+        texts, and "far closer" means more than three. "slightly closer" means better than nine in
+        ten scores of unrelated texts, and "farther" means worse. Identical texts score `best`.
 
         >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
         >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
