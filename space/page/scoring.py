@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,22 @@ def refusal(error: BaseException) -> gr.Error:
     return gr.Error(shorten(str(error)), print_exception=False)
 
 
+class LockedProperty:
+    """Attribute that is computed on first use, under LOCK.
+
+    `functools.cached_property` has its own lock in Python 3.11, shared by all instances. Two
+    visitors who hold it and LOCK in different orders would wait for each other.
+    """
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self.compute = compute
+
+    def __get__(self, answer: Any, owner: type) -> Any:
+        with LOCK:
+            value = answer.__dict__[self.compute.__name__] = self.compute(answer)
+        return value
+
+
 @dataclass(frozen=True)
 class Answer:
     """Score of a candidate against its references, with an explanation computed on first use."""
@@ -51,27 +67,23 @@ class Answer:
     scorer: Any
     options: dict[str, Any]  # settings, with token weights estimated from all references
 
-    @functools.cached_property
+    @LockedProperty
     def closest(self) -> int:
         """Index of the explained reference."""
         candidates = [self.candidate] * len(self.references)
-        with LOCK:
-            scores = self.scorer.score(candidates, self.references, **self.options)["scores"]
+        scores = self.scorer.score(candidates, self.references, **self.options)["scores"]
         return int(scores.index((max if self.higher_is_better else min)(scores)))
 
-    @functools.cached_property
+    @LockedProperty
     def view(self) -> ExplanationView:
         """Explanation of the score against the closest reference."""
-        with LOCK:
-            reference = self.references[self.closest]
-            explain = VIEWS[self.metric].explain
-            return explain(self.scorer, self.candidate, reference, self.options)
+        reference = self.references[self.closest]
+        return VIEWS[self.metric].explain(self.scorer, self.candidate, reference, self.options)
 
-    @functools.cached_property
+    @LockedProperty
     def special(self) -> tuple[str, str]:
         """MENLI's verdict, if it replaces the verdict relative to unrelated texts, and a note."""
-        with LOCK:
-            return menli_view.verdict(self) if self.metric == "menli" else ("", "")
+        return menli_view.verdict(self) if self.metric == "menli" else ("", "")
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+import threading
 
 import gradio as gr
 import numpy as np
@@ -232,7 +233,7 @@ def test_a_click_encodes_no_context_twice_and_reads_no_file(metric, options, mon
 
 VERDICTS = [
     ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
-    ("infolm", *EXAMPLES["Unrelated texts"], "Hardly closer than unrelated texts"),
+    ("infolm", *EXAMPLES["Unrelated texts"], "Slightly closer than unrelated texts"),
     ("infolm", PAIR[0], [PAIR[0]], "Same score as an identical text"),
     ("infolm", "yes", ["no"], "This score is not meaningful"),
     ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
@@ -388,3 +389,17 @@ def test_histogram_has_few_bars_of_round_width(scores):
     step = file_tab.round_step(min(scores), max(scores))
     assert f"{step:.0e}"[0] in "125" and float(f"{step:.0e}") == step
     assert (max(scores) - min(scores)) / step <= file_tab.BARS + 0.1
+
+
+@pytest.mark.timeout(120)
+def test_visitors_do_not_wait_for_each_other():
+    one, other = (
+        compare("baryscore", text, ["A cat sat."], {}) for text in ("A dog sat.", "Rain.")
+    )
+    with scoring.LOCK:  # as while another explanation is computed
+        thread = threading.Thread(target=one.as_dict, daemon=True)
+        thread.start()
+        thread.join(0.5)
+        assert other.closest == 0
+    thread.join(60)
+    assert not thread.is_alive()
