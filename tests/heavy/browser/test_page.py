@@ -138,7 +138,10 @@ def test_charts_arrive_after_the_verdict_without_moving_the_page(metric, page):
     expect(visible(page, "#why")).to_have_count(1)
     page.wait_for_timeout(1000)  # until all charts are drawn
     frames = page.evaluate("frames_")
-    assert [True, True] in [[blank, verdict] for blank, verdict, *_ in frames]
+    states = [[blank, verdict] for blank, verdict, *_ in frames]
+    assert [False, False] not in states  # charts without the verdict
+    # MENLI's charts need no further encoding, and may arrive within the same frame.
+    assert [True, True] in states or metric == "menli"
     assert len({(top, height) for *_, top, height in frames}) == 1
 
 
