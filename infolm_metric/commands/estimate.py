@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _column(ratings: Ratings) -> np.ndarray:
-    """Return the grid of the scores in the table; raise ValueError if a row has no score."""
+    """Return the table's scores as a grid; raise ValueError if a row has no score."""
     if len(ratings.metrics) != 1:
         names = ", ".join(ratings.metrics) or "none"
         raise ValueError(f"--no-metric requires one score column, got {names}; use --scores NAME")

@@ -33,7 +33,7 @@ SettingsTypes = Sequence[type[Settings]]
 
 
 def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
-    """Return the settings classes of the metrics selected with --metric, the last one first.
+    """Return the settings classes of the metrics selected with --metric, in reverse order.
 
     A command's options depend on these classes, so they are determined before parsing. If no known
     metric is selected, the class of the default metric is returned.
@@ -78,7 +78,7 @@ def add_settings(
     names: Container[str] | None = None,
     running: Group | None = None,
 ) -> None:
-    """Add the options that all commands have, and the settings in `names` (default: all)."""
+    """Add the options shared by all commands, and the settings in `names` (default: all)."""
     group = running or parser.add_argument_group("running")
     group.add_argument("-q", "--quiet", action="store_true", help="hide the progress bar")
     group.add_argument("--verbose", action="store_true", help="show the full traceback on errors")

@@ -252,7 +252,7 @@ def _meaning(scorer: Scorer, name: str) -> str:
 
 
 def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
-    """Describe the baseline, and compare the mean score with it."""
+    """Describe the baseline and compare the mean score with it."""
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
     words = str(verdict)

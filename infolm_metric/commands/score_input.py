@@ -56,7 +56,9 @@ def parse_source(arguments: argparse.Namespace) -> Source:
     references = arguments.references
     if sources := getattr(arguments, "sources", None):
         if references:
-            raise ValueError(f"--sources {sources} cannot be combined with -r; use one of them")
+            raise ValueError(
+                f"--sources {sources} cannot be combined with --references; use one or the other"
+            )
         references = [sources]
     parallel = [*filter(None, [arguments.candidates]), *references]
     check_input_mode(arguments, texts, table, parallel)

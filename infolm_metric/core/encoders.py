@@ -256,7 +256,7 @@ class Layer(nn.Module):
         super().__init__()
         projections = [modules["query"], key, value]
         if any(type(projection) is not nn.Linear for projection in projections):
-            raise TypeError(f"projections must be nn.Linear, got {projections}")
+            raise TypeError(f"projections must be nn.Linear modules, got {projections}")
         # Keys and values are computed in one product. On "meta", the layer has no initial weights.
         self.key_value = nn.Linear(key.in_features, 2 * key.out_features, device="meta")
         for name in ("weight", "bias"):

@@ -80,8 +80,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         for name, default in _PROCESSES.items():
             if options.get(name, default) != default:
                 raise ValueError(
-                    f"{name} must be {default}, got {options[name]!r}; processes do not exchange "
-                    "pairs through files: start the processes with torchrun or accelerate launch, "
+                    f"{name} must be {default}, got {options[name]!r}; processes cannot exchange "
+                    "pairs through files. Instead, start them with torchrun or accelerate launch, "
                     'and call compute with ranks="share" (each process has different pairs) or '
                     'ranks="same" (each process has all pairs)'
                 )

@@ -312,8 +312,8 @@ class Labels:
 def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | None) -> Labels:
     """Find the output index of each label in a model's `id2label`, or in `labels`.
 
-    Names must begin with "entail", "neutral" and "contradict", in upper or lower case. Models with
-    two labels, "entailment" and "not_entailment", are also accepted.
+    The three names must begin with "entail", "neutral" and "contradict" (case-insensitive). Models
+    with two labels, "entailment" and "not_entailment", are also accepted.
 
     Raises:
         ValueError: the names are not recognised, or their number is wrong.

@@ -162,7 +162,7 @@ def object_follows(text: Text, index: int) -> bool:
 
 
 def is_participle(word: str) -> bool:
-    """Return True for an unambiguous past participle, unlike "run" (also a noun)."""
+    """Return whether a word can only be a past participle; "run", for example, is also a noun."""
     lemmas = lemmas_by_pos(word)
     verb = lemmas.get("VERB", word)
     return verb != word and "NOUN" not in lemmas and word in find_forms(verb, "VERB").get("VBN", ())

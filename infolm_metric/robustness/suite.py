@@ -28,9 +28,10 @@ GROUPS = ("all", *KINDS)
 
 
 class CaseScores(NamedTuple):
-    """Scores of a case's texts against the anchor, higher is better; NaN for missing texts.
+    """Scores of a case's texts against the anchor (higher is better); NaN for missing texts.
 
-    `anchor` is the score of the anchor itself, which is needed if the paraphrase was not attacked.
+    `anchor` is the anchor's score against itself. If the paraphrase could not be attacked, the
+    sensitivity compares it with the attacked anchor.
     """
 
     paraphrase: float
