@@ -12,8 +12,8 @@ metrics on the same pairs and cores with the same float32 weights; other librari
 64. Each metric runs in a separate process and is warmed up on other texts. Times are medians over
 --repeats and do not include loading the model.
 
-- Texts are the first pairs without repeated texts, texts of equal length cut from the data, or outputs
-  of 16 systems that share references.
+- Texts are the first pairs without repeated texts, texts of equal length cut from the data, or
+  outputs of 16 systems that share references.
 - "memory" is the increase of the peak memory during the timed calls (Linux).
 - "of GEMM" is the throughput in matrix multiplications and attention, relative to a multiplication
   of large matrices in the same data type.
