@@ -85,7 +85,7 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
 
 
 class TimedOut(BaseException):
-    """A call took longer than TIMEOUT seconds; not an Exception, so that no code handles it."""
+    """Timeout of a call. Derived from BaseException, so that the tested code does not catch it."""
 
 
 def stop(*_: object) -> None:

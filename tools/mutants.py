@@ -69,7 +69,7 @@ def components() -> dict[str, tuple[Path, list[Path]]]:
 
 @dataclass(frozen=True)
 class Mutant:
-    """A change, identified by the text of its line, so that edits to other lines do not matter."""
+    """Change to a line. The line's text identifies it, so verdicts survive edits to other lines."""
 
     component: str
     file: str

@@ -246,7 +246,7 @@ def _row_numbers(ids: Groups, positions: Groups) -> Tensor:
 
 
 class Layer(nn.Module):
-    """A transformer layer with a norm after each block.
+    """Post-norm transformer layer.
 
     Its keyword arguments are the linear layers query, key, value, attention_output, intermediate
     and output, the norms attention_norm and output_norm, the activation, and the number of heads.

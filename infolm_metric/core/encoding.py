@@ -71,10 +71,12 @@ class EncodingScorer(Scorer):
         self, candidates: Texts, references: Texts, encodings: Encodings, settings: Any
     ) -> np.ndarray:
         """Score all candidates against all references, float64 [candidates, references]."""
-        rows = [candidate for candidate in candidates for _ in references]
-        columns = [*references] * len(candidates)
-        (values,) = self.compare(rows, columns, encodings, settings).values()
-        return values.reshape(len(candidates), len(references))
+        rows = []
+        for candidate in candidates:  # one at a time to limit memory
+            repeats = [candidate] * len(references)
+            (row,) = self.compare(repeats, references, encodings, settings).values()
+            rows.append(row)
+        return np.stack(rows)
 
     def block_size(self, settings: Any) -> int:
         """Return the number of candidates or references that `score_matrix` encodes at a time."""

@@ -320,7 +320,7 @@ class CorpusStatistics:
 
     @property
     def distinct_documents(self) -> int:
-        """Number of distinct documents on the side with fewer, up to 10; 0 if none were counted.
+        """Minimum number of distinct documents over the sides, at most 10; 0 without documents.
 
         >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
         >>> CorpusStatistics({"references": table}).distinct_documents

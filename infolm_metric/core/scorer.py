@@ -55,10 +55,11 @@ class Scorer(ABC):
 
     def __init__(self, settings: Any = None, **changed: Any) -> None:
         if settings is None:
-            settings = self.settings_type()
-        elif not isinstance(settings, self.settings_type):
+            self.settings = self.settings_type.of(**changed)
+        elif isinstance(settings, self.settings_type):
+            self.settings = settings.replace(**changed)
+        else:
             raise TypeError(f"settings must be {self.settings_type.__name__}, got {settings!r:.80}")
-        self.settings = settings.replace(**changed)
         self.lock = threading.RLock()  # one call at a time, because calls share the model and cache
         self.unload()
 

@@ -176,7 +176,8 @@ def read_ratings(
         if len(values) < 2 and (name == "id" or (has_systems and correlated)):
             skipped = f" ({human_texts} human texts were skipped)" if human_texts else ""
             raise ValueError(
-                f"{file}agreement needs at least two values of {name!r}, got {len(values)}{skipped}"
+                f"{file}the table must have at least two values of {name!r}, got "
+                f"{len(values)}{skipped}; add rows"
             )
     pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table if texts]
     score_is_human = not has_systems and SCORE not in metrics

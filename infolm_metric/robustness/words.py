@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
-"""A word or number, such as "well-known", "3,400.5" and "example.org", or any other character."""
+"""Token pattern: a word or number ("well-known", "3,400.5", "example.org"), or one symbol."""
 WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 

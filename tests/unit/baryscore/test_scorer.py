@@ -107,6 +107,13 @@ def test_scores_match_the_literal_implementation_for_every_family(tiny_models, f
         assert scores == pytest.approx(expected, abs=3e-5)
 
 
+def test_idf_weighted_scores_match_the_literal_implementation(bundled, literal):
+    texts, references = map(list, zip(*PARAPHRASES[:6], strict=True))
+    pairs = zip(texts, references, strict=True)
+    expected = [literal.score(*pair, documents=references) for pair in pairs]
+    assert bundled.score(texts, references)["scores"] == pytest.approx(expected, abs=1e-5)
+
+
 # The authors' algorithm
 
 

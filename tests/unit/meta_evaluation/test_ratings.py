@@ -118,7 +118,7 @@ def test_integer_and_float_ids_are_equal():
     assert read_ratings(table).samples == ("1", "2")
     assert read_ratings([*table[:2], *rows()[2:]]).samples == ("1", "2")
     assert read_ratings(table).select([1.0]).samples == ("1",)
-    with pytest.raises(ValueError, match="at least two values of 'id', got 1$"):
+    with pytest.raises(ValueError, match="at least two values of 'id', got 1;"):
         read_ratings(table, exclude_ids=[1.0])
 
 
@@ -222,8 +222,8 @@ INVALID = [
     (rows(), {"metrics": ["ter"]}, "row 1: no metrics score or column 'ter'.* 'bleu'"),
     (rows_without_systems(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
     # too little data
-    (rows()[:2], {}, "at least two values of 'system', got 1$"),
-    (rows()[::2], {}, "at least two values of 'id', got 1$"),
+    (rows()[:2], {}, "at least two values of 'system', got 1;"),
+    (rows()[::2], {}, "at least two values of 'id', got 1;"),
     ([PERSON, *rows()[:2]], {}, "got 1 .1 human texts"),
     ([], {}, "at least two values of 'id', got 0"),
     (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
