@@ -58,11 +58,12 @@ STATISTICS = {"system": ("pearson", "system-level r"), "text": ("kendall", "segm
 ONE_PASS = "InfoLM 1 pass T{:g} lambda{:g}"
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
 UNIFORM = "BaryScore uniform"  # as in combine_with="baryscore"
-PARTNERS = (UNIFORM, ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")
+PARTNERS = (ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")  # combined by min-max scaling
 NLI = "MENLI e avg"
+COMBINATION = "MENLI with {} {:g}"
 TABULATED = (  # not all metrics, because Holm's correction gets stricter with each test
     *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", "InfoLM"),
-    *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, f"MENLI with {UNIFORM} 0.2"),
+    *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, COMBINATION.format(UNIFORM, 0.2)),
 )
 CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # name prefixes of the settings to compare
 TABLE_2 = {  # Pearson, Spearman and Kendall in Table 2 of Colombo et al. 2022
@@ -159,6 +160,19 @@ def one_pass(texts: Texts) -> Scores:
     }
 
 
+def menli_with_baryscore(texts: Texts) -> Scores:
+    """Score texts with MENLI, BaryScore and, for all WEIGHTS, their combination."""
+    pairs = texts.pairs()
+    nli = np.asarray(load_scorer(MENLIScorer).score(*pairs)["scores"])
+    options = {"idf": False, "rescale_with_baseline": True}
+    result = load_scorer(BaryScorer).score(*pairs, **options)
+    written = np.asarray([bool(candidate.strip()) for candidate in pairs[0]])
+    other = np.clip(result["rescaled_scores"], 0, 1) * written  # as in combine_with
+    scores = {NLI: nli, UNIFORM: -np.asarray(result["scores"])}
+    scores |= {COMBINATION.format(UNIFORM, w): w * nli + (1 - w) * other for w in WEIGHTS}
+    return {name: texts.reduce(column) for name, column in scores.items()}
+
+
 def over_references(title: str, score: Callable[[list[str], list[str]], Any]) -> Entry:
     """Return the entry of a metric that compares lists of candidates and references."""
     return Entry((title,), lambda texts: {title: texts.reduce(np.asarray(score(*texts.pairs())))})
@@ -192,9 +206,8 @@ ENTRIES = (
     pairwise("ROUGE-L", lambda text, reference: ROUGE.score(reference, text)["rougeL"].fmeasure),
     over_references("BERTScore", bert_score),
     bundled("BaryScore", BaryScorer, idf=True),
-    bundled(UNIFORM, BaryScorer, idf=False),
     Entry(tuple(ONE_PASS.format(t, x) for t in TEMPERATURES for x in INTERPOLATIONS), one_pass),
-    bundled(NLI, MENLIScorer, formula="e", direction="avg"),
+    Entry((NLI, UNIFORM, *(COMBINATION.format(UNIFORM, w) for w in WEIGHTS)), menli_with_baryscore),
     bundled("MENLI e-c hr", MENLIScorer, formula="e-c", direction="hr"),
     bundled("InfoLM", InfoLMScorer, idf=True),
 )
@@ -206,7 +219,7 @@ def score_path(folder: Path, name: str, entry: Entry) -> Path:
 
 
 def load_scores(folder: Path, name: str) -> Scores:
-    """Load the saved scores on a data set, and add combinations of MENLI with complete metrics."""
+    """Load the saved scores on a data set, and combine MENLI with each complete metric."""
     scores: Scores = {}
     for entry in ENTRIES:
         if (path := score_path(folder, name, entry)).exists():
@@ -214,7 +227,7 @@ def load_scores(folder: Path, name: str) -> Scores:
     names = [name for name in (NLI, *PARTNERS) if is_whole(scores.get(name, np.nan))]
     for partner, weight in product(names[1:] if NLI in names else (), WEIGHTS):
         combination = combine(scores[NLI].tolist(), scores[partner].tolist(), weight)
-        scores[f"MENLI with {partner} {weight:g}"] = np.asarray(combination)
+        scores[COMBINATION.format(partner, weight)] = np.asarray(combination)
     return scores
 
 

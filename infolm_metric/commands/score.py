@@ -264,6 +264,6 @@ def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -
         words += " unrelated texts" + (" (close does not mean correct)" if close else "")
     return (
         f"unrelated texts: mean {stats.mean:.3g}, 80% between {stats.deciles[0]:.3g} and "
-        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline of the {stats.source}); "
-        f"{'this pair' if result.pairs == 1 else 'the mean'} is {words}"
+        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline from the {stats.source}); "
+        f"{'this pair is' if result.pairs == 1 else 'on average, the pairs are'} {words}"
     )

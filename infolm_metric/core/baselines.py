@@ -41,12 +41,12 @@ Key = tuple[Signature, str, int]
 class Verdict(StrEnum):
     """Closeness of two texts relative to unrelated texts."""
 
-    COPY = "a copy"
+    COPY = "identical"
     FAR_CLOSER = "far closer than"
     CLOSER = "closer than"
     SLIGHTLY_CLOSER = "slightly closer than"
-    ABOUT_AS_FAR = "about as far as"
-    FARTHER = "farther than"
+    ABOUT_AS_FAR = "about as far apart as"
+    FARTHER = "farther apart than"
 
 
 class BaselineNotFoundError(ValueError):
@@ -95,10 +95,10 @@ class BaselineStats:
         ten scores of unrelated texts, and "farther" means worse. Identical texts score `best`.
 
         >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
-        >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.2, 0.4, 0.5, 0.6)]
-        ['a copy', 'far closer than', 'closer than', 'slightly closer than', 'about as far as']
+        >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.2, 0.4, 0.5)]
+        ['identical', 'far closer than', 'closer than', 'slightly closer than']
         >>> print(stats.verdict(0.8, best=0.0))
-        farther than
+        farther apart than
         """
         if score == best:
             return Verdict.COPY

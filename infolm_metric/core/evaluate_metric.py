@@ -80,10 +80,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         for name, default in _PROCESSES.items():
             if options.get(name, default) != default:
                 raise ValueError(
-                    f"{name} must be {default}, got {options[name]!r}; processes cannot exchange "
-                    "pairs through files. Instead, start them with torchrun or accelerate launch, "
-                    'and call compute with ranks="share" (each process has different pairs) or '
-                    'ranks="same" (each process has all pairs)'
+                    f"{name} must be {default}, got {options[name]!r}; sharing pairs between "
+                    "processes through files is not supported. Start the processes with torchrun "
+                    'or accelerate launch instead, and call compute with ranks="share" (each '
+                    'process has different pairs) or ranks="same" (each process has all pairs)'
                 )
         self.scorer = self.scorer_type(**settings)
         self._added: list[Pairs] = []
@@ -263,14 +263,14 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             names = ("references", "sources")
             raise ValueError(
                 f"{names[pairs.against_sources]} cannot be mixed with the "
-                f"{names[not pairs.against_sources]} added before; first call compute for the "
-                "pairs added before"
+                f"{names[not pairs.against_sources]} already added; call compute on the "
+                "pairs already added first"
             )
         if first.several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(
-                f"references must be {kinds[not pairs.several]} like the references added "
-                f"before, got {kinds[pairs.several]}; convert them, or first call compute for the "
-                "pairs added before"
+                f"references must be {kinds[not pairs.several]}, like those already added, "
+                f"got {kinds[pairs.several]}; convert them, or call compute on the pairs already "
+                "added first"
             )
         return pairs

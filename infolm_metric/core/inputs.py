@@ -127,8 +127,8 @@ def check_pairs(
         remedy = ""
         if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
             remedy = (
-                f"; if references has one list of {len(candidates)} texts per reference, as in "
-                "sacreBLEU, pass list(zip(*references))"
+                f"; for references in the format of sacreBLEU (one list of {len(candidates)} "
+                "texts per reference set), pass list(zip(*references))"
             )
         raise ValueError(
             "predictions and references must have the same length, "

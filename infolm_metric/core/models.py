@@ -212,7 +212,8 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     """
     if name == BUNDLED and revision is not None:
         raise ValueError(
-            f"model_name_or_path={name!r} has no revisions, got {revision!r}; omit model_revision"
+            f"model_name_or_path={name!r} does not support revisions, but got model_revision="
+            f"{revision!r}; omit model_revision"
         )
     place, offline = str(architecture.folder) if name == BUNDLED else os.path.expanduser(name), ""
     if not os.path.isdir(place):
@@ -361,7 +362,7 @@ def choose_device(weights: int) -> torch.device:
         if fits_on_gpu(weights, free, total):
             return torch.device("cuda", torch.cuda.current_device())
         warnings.warn(
-            f"infolm: only {free >> 20} of {total >> 20} MiB of GPU memory are free; falling back "
+            f"infolm: only {free >> 20} of {total >> 20} MiB of GPU memory is free; falling back "
             "to the CPU (slower); set device='cuda' to use the GPU anyway",
             stacklevel=user_stacklevel(),
         )

@@ -307,11 +307,12 @@ def format_p_value(value: float | None) -> str:
 
 def notes(table: AgreementTable) -> Iterator[str]:
     """Yield sentences that explain the table."""
-    unit, scope = ("samples", "systems and samples") if table.systems else ("texts", "texts")
+    unit, units = ("samples", "systems and samples") if table.systems else ("texts", "texts")
     counts = dict.fromkeys(f"{count} {unit}" for count in table.samples.values())
     yield (
-        f"{' or '.join(counts)}. Brackets: 95% bootstrap intervals over {scope} "
-        f"({table.resamples} resamples, seed {table.seed})."
+        f"{' or '.join(counts)}{', depending on the criterion' if len(counts) > 1 else ''}. "
+        f"Brackets: 95% bootstrap intervals ({table.resamples} resamples of {units}, "
+        f"seed {table.seed})."
     )
     levels = table.names("level")
     if "system" in levels:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from bert_score import BERTScorer
 
+from infolm_metric import MENLIScorer
 from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
@@ -115,6 +116,14 @@ def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeyp
     for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
         run("figures", figure, tmp_path / f"{figure}.svg", *options)
         assert (tmp_path / f"{figure}.svg").stat().st_size > 10_000
+
+
+def test_the_study_combines_metrics_as_combine_with_does():
+    texts = study.Texts(["It has 2 rooms.", "A cat sat.", ""], [["It has 3."]] * 3, (), False)
+    options = {"model_name_or_path": "bundled", "combine_with": "baryscore", "nli_weight": 0.2}
+    expected = MENLIScorer(**options).score(texts.predictions, texts.references)["scores"]
+    column = study.COMBINATION.format(study.UNIFORM, 0.2)
+    assert study.menli_with_baryscore(texts)[column] == pytest.approx(expected, abs=1e-6)
 
 
 def test_layers_of_an_encoder_are_compared(run, data, encoder, tmp_path, monkeypatch):

@@ -290,12 +290,12 @@ def test_warnings_go_to_standard_error(infolm):
 
 NOT_ASSESSED = "not assessed: too many texts are too short or out of domain"
 VERDICTS = [
-    (("The cat sat on the mat.", "The cat sat on the mat."), "a copy"),
+    (("The cat sat on the mat.", "The cat sat on the mat."), "identical"),
     (
         ("The cat sat on the mat.", "The cat sat on a mat."),
         "far closer than unrelated texts (close does not mean correct)",
     ),
-    (("Heavy rain is expected.", "Two plus two is four."), "about as far as unrelated texts"),
+    (("Heavy rain is expected.", "Two plus two is four."), "about as far apart as unrelated texts"),
     (("yes", "no"), NOT_ASSESSED),
     (("東京は雨 🙂 🚀", "a dog"), NOT_ASSESSED),
 ]

@@ -101,7 +101,8 @@ def test_rescaling_maps_the_mean_to_0_and_the_best_to_1_with_ordered_verdicts(sc
     assert stats.rescale(best, best) == 1 and stats.rescale(stats.mean, best) == 0
     middle = (score + best) / 2  # closer to the best score
     assert stats.rescale(middle, best) >= stats.rescale(score, best)
-    words = ["a copy", "far closer than", "closer than", "slightly closer than", "about as far as"]
+    words = ["identical", "far closer than", "closer than", "slightly closer than"]
+    words.append("about as far apart as")
     words.append("farther than")
     order = [words.index(stats.verdict(value, best)) for value in (best, middle, score)]
     assert order == sorted(order) and (order[2] == 0) == (score == best)
@@ -111,8 +112,12 @@ def test_rescaling_maps_the_mean_to_0_and_the_best_to_1_with_ordered_verdicts(sc
 
 GAINS = [
     *((3.1, "far closer than"), (3.0, "closer than"), (2.1, "closer than")),
-    *((2.0, "slightly closer than"), (1.3, "slightly closer than"), (1.25, "about as far as")),
-    *((-1.25, "about as far as"), (-1.3, "farther than")),
+    *(
+        (2.0, "slightly closer than"),
+        (1.3, "slightly closer than"),
+        (1.25, "about as far apart as"),
+    ),
+    *((-1.25, "about as far apart as"), (-1.3, "farther apart than")),
 ]
 
 
