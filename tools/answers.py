@@ -9,19 +9,14 @@
     python -m tools.answers speed   answers.jsonl
 
 The JSON Lines file has the fields dataset, system, id (of the question), question, prediction,
-references and human.correct.
+references and human.correct. `score` saves scores, which `report`, `explore` and `errors` use, and
+skips metrics with saved scores.
 
-- `score` saves the scores of all rows in FOLDER, and skips metrics with saved scores. `report`,
-  `explore` and `errors` use the saved scores.
-- `report` prints the area under the ROC curve and the balanced accuracy of each metric on each data
-  set. Intervals are 95% bootstrap intervals over questions; p-values compare a metric's area with
-  the area of the task "answer". Thresholds are chosen on one half of the questions, and accuracies
-  are measured on the other half.
-- `explore` prints the areas for variants of the task.
-- `errors` prints random errors for manual inspection. It also counts the manually assigned
-  categories in results/answer_errors_read_by_eye.csv.
-- `hacks` counts how often manipulated answers score above honest answers.
-- `speed` measures answers and pairs per second (Linux).
+`report` prints areas under the ROC curve and balanced accuracies. Intervals are 95% bootstrap
+intervals over questions; p-values compare a metric's area with the area of the task "answer".
+Thresholds are chosen on one half of the questions; accuracies are measured on the other half.
+`errors` prints random errors, and counts the manually assigned categories in
+results/answer_errors_read_by_eye.csv. `speed` requires Linux.
 """
 
 import argparse
@@ -74,12 +69,10 @@ def squad_tokens(text: str) -> list[str]:
 
 
 def exact_match(candidate: str, reference: str) -> float:
-    """Return 1 if the normalized texts are equal, else 0."""
     return float(squad_tokens(candidate) == squad_tokens(reference))
 
 
 def containment(candidate: str, reference: str) -> float:
-    """Return 1 if the normalized candidate contains the normalized reference, else 0."""
     words, wanted = (f" {' '.join(squad_tokens(text))} " for text in (candidate, reference))
     return float(wanted in words)
 
@@ -117,7 +110,6 @@ def compare_strings(rows: Rows, compare: Callable[[str, str], float]) -> np.ndar
 
 
 def texts_of(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Return the predictions and the references."""
     return [row["prediction"] for row in rows], [row["references"] for row in rows]
 
 
@@ -185,7 +177,6 @@ STORED: dict[str, Callable[[Rows], np.ndarray]] = {
 
 
 def score(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Save the scores of all rows for each metric without saved scores."""
     arguments.scores.mkdir(parents=True, exist_ok=True)
     for name, compute in STORED.items():
         path = arguments.scores / f"{name}.npy"
@@ -194,7 +185,6 @@ def score(rows: Rows, arguments: argparse.Namespace) -> None:
 
 
 def read_scores(folder: Path) -> dict[str, np.ndarray]:
-    """Load the saved scores by metric."""
     paths = {name: folder / f"{name}.npy" for name in STORED}
     return {name: np.load(path) for name, path in paths.items() if path.exists()}
 
@@ -231,11 +221,8 @@ def in_first_half(question: str) -> bool:
 class Source:
     """Rows of one data set, with human judgments.
 
-    Attributes:
-        mask: whether each row of the file belongs to the data set, bool [rows of the file].
-        correct: whether each answer is correct, bool [rows].
-        first: whether each question belongs to the first half, bool [rows].
-        question: number of each row's question, int [rows].
+    `mask` selects them from the rows of the file, bool [rows of the file]. `correct`, `first` (the
+    question belongs to the first half) and `question` (its number) are [rows].
     """
 
     def __init__(self, rows: Rows, name: str) -> None:
@@ -263,13 +250,11 @@ def p_value(differences: np.ndarray) -> float:
 
 
 def interval(values: Sequence[float]) -> str:
-    """Format the 95% interval of bootstrap values, multiplied by 100."""
     low, high = 100 * np.percentile(values, [2.5, 97.5])
     return f"[{low:.1f}, {high:.1f}]"
 
 
 def report(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print areas under the ROC curve, accuracies, and verdicts."""
     scores = metric_scores(rows, read_scores(arguments.scores))
     for key, title in SOURCES.items():
         source = Source(rows, key)
@@ -373,7 +358,6 @@ def draw_honest_answers(rows: Rows) -> Rows:
 
 
 def rewards(scorer: Scorer, rows: Rows) -> np.ndarray:
-    """Return the rewards of answers, [rows]."""
     completions, references = texts_of(rows)
     function = reward(scorer, "references")
     return np.array(function(completions=completions, references=references))
@@ -508,7 +492,6 @@ def speed(rows: Rows, arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Run a command."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = {f.__name__: f for f in (score, report, explore, errors, hacks, speed)}
     parser.add_argument("command", choices=commands)

@@ -2,14 +2,11 @@
 
     python -m tools.attacks_read_by_eye webnlg2020.en.jsonl
 
-The input is a table with the columns id and references. Each attack is applied to up to 20 suitable
-references from a random sample of 400 distinct references. An attack on adequacy is fair if it
-changes the meaning and the English remains equally good. The attack "drop" breaks sentences by
-design, so only the change of meaning counts. An attack on fluency is fair if it makes the English
-worse.
-
-`results/attacks_read_by_eye.csv` contains the verdicts; it identifies a reference by its item and
-its number. The output ends with the number of unfair cases per attack.
+Each attack is applied to up to 20 suitable references from a random sample of 400 distinct
+references. An attack on adequacy is fair if it changes the meaning and the English remains equally
+good; "drop" breaks sentences by design, so only the change of meaning counts. An attack on fluency
+is fair if it makes the English worse. `results/attacks_read_by_eye.csv` contains the verdicts by
+item and number of the reference. The output ends with the number of unfair cases per attack.
 """
 
 import argparse
@@ -25,7 +22,6 @@ VERDICTS = Path(__file__).parent / "results" / "attacks_read_by_eye.csv"
 
 
 def main() -> None:
-    """Print the sampled cases with their verdicts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("file", help="table with the columns id and references")
     arguments = parser.parse_args()

@@ -28,11 +28,8 @@ Pair = tuple[str, str]
 class DataSet:
     """Data set with human judgments.
 
-    Attributes:
-        name: the key in `READERS`.
-        title: the name in tables.
-        parts: ratings by language; the key is "" if there is only one language.
-        average: whether to average scores over references instead of taking the best score.
+    `title` is the name in tables; `parts` are ratings by language (key "" if there is only one);
+    `average` means to average scores over references instead of taking the best score.
     """
 
     name: str
@@ -70,7 +67,6 @@ class DataSet:
 
 
 def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a JSON Lines file."""
     with path.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
@@ -90,7 +86,6 @@ def summeval(folder: Path, references: int = 1) -> DataSet:
 
 
 def summeval11(folder: Path) -> DataSet:
-    """Read SummEval with all 11 references."""
     return summeval(folder, 11)
 
 

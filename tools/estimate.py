@@ -4,19 +4,18 @@
     python -m tools.estimate DATA --scores FOLDER [--sets wmt15 ...] [--csv tools/results]
 
 DATA is the folder described in tools/data.py, with an additional file answers.jsonl: answers to
-questions, and whether each is correct. Each metric scores each text once with the bundled models,
-and the scores are saved in FOLDER. Then the rows of each data set, from all systems, are resampled
-with replacement 2,000 times. In each resample, the first 20, 40 or 100 rows are treated as rated,
-and the 95% intervals are compared with the data set's mean human score. If all ratings are equal,
-there is no interval, and the resample counts as a miss.
+questions, and whether each is correct. Scores of the bundled models are saved in FOLDER. Then the
+rows of each data set, from all systems, are resampled with replacement 2,000 times. In each
+resample, the first 20, 40 or 100 rows are treated as rated, and the 95% intervals are compared with
+the data set's mean human score. If all ratings are equal, the resample counts as a miss.
 
 The first table shows the mean and range of the coverage over criteria and metrics, and the width
 relative to intervals from the ratings alone. The second table shows every criterion and metric, and
 the fraction of ratings saved for intervals of equal width.
 
 The formula for the interval was selected from least squares, jackknife and HC3 variances, with and
-without a skewness correction. The selection used these data, partly with other metrics. The formula
-contains no fitted constants.
+without a skewness correction, on these data, partly with other metrics. It contains no fitted
+constants.
 """
 
 import argparse
@@ -58,10 +57,7 @@ def human_scores(data: DataSet) -> dict[str, np.ndarray]:
 
 
 def measure(human: np.ndarray, metric: np.ndarray, resamples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coverage and mean width of two intervals, float64 [len(RATED), 2] each.
-
-    The first interval uses the ratings alone, and the second also uses the metric.
-    """
+    """Return coverage and mean width without and with the metric, float64 [len(RATED), 2] each."""
     random, mean = np.random.default_rng(0), human.mean()
     hits, widths = np.zeros((2, resamples, len(RATED), 2))
     for resample in range(resamples):
@@ -78,12 +74,10 @@ def measure(human: np.ndarray, metric: np.ndarray, resamples: int) -> tuple[np.n
 
 
 def percent(value: float) -> str:
-    """Format a fraction in percent."""
     return f"{100 * value:.1f}"
 
 
 def main() -> None:
-    """Score texts that have no saved scores, resample, and print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, help="folder of the data sets")
     parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")

@@ -42,7 +42,6 @@ def evaluate(
 
 
 def main() -> None:
-    """Print the results per file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("corpus", type=Path, help="folder of NAME.valid.txt.gz")
     parser.add_argument("--model", type=Path, default=BUNDLED_FOLDER, help="BERT-like model")

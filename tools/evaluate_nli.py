@@ -2,10 +2,9 @@
 
     python -m tools.evaluate_nli NLI/valid.tsv.gz [--model MODEL] [--calibrate]
 
-Prints the accuracy per source in percent, and the expected calibration error of the probabilities.
---calibrate first divides the weights of the classification head by a temperature, and saves the
-model. A hash of the premise splits the rows into two halves. The temperature is fitted on one half,
-and the calibration error is computed on the other half.
+Prints the accuracy per source in percent, and the expected calibration error of the probabilities
+on half of the rows, selected by a hash of the premise. --calibrate first divides the weights of the
+classification head by a temperature fitted on the other half, and saves the model.
 """
 
 import argparse
@@ -66,7 +65,6 @@ def is_for_fitting(premises: Iterable[str]) -> np.ndarray:
 
 
 def main() -> None:
-    """Print the accuracy per source and the calibration error."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("rows", type=Path, help="valid.tsv.gz: source, label, premise, hypothesis")
     parser.add_argument("--model", type=Path, default=BUNDLED_FOLDER / "nli", help="model folder")

@@ -3,12 +3,10 @@
     python -m tools.figures comparison docs/comparison.svg
     python -m tools.figures trade docs/trade_off.svg --csv results/FILE.csv
 
-- `comparison` illustrates InfoLM with two paraphrases, the bundled model and uniform token weights.
-  The left panels show the tokens of each text, and the model's top predictions when each token is
-  masked. The right panel shows the mean of these predictions for the most probable words of at
-  least four letters.
-- `trade` plots detected attacks against correlation with human judgments, with one panel per data
-  set. FILE.csv is written by `python -m tools.study trade`.
+`comparison` shows InfoLM's predictions for two paraphrases, with the bundled model and uniform
+weights: per token on the left; on the right, their mean for the most probable words of at least
+four letters. `trade` plots detected attacks against correlation with human judgments, with one
+panel per data set. FILE.csv is written by `python -m tools.study trade`.
 """
 
 import argparse
@@ -62,7 +60,6 @@ def draw_distributions(axes: Any, explanation: Any) -> None:
 
 
 def comparison() -> Any:
-    """Draw the predictions for two texts, per token and on average."""
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
     explanation = scorer.explain(CANDIDATE, REFERENCE)
     figure = plt.figure(figsize=(11, 4.6), layout="constrained", facecolor="white")
@@ -94,7 +91,6 @@ def trade(table: pd.DataFrame) -> Any:
 
 
 def main() -> None:
-    """Draw a figure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("figure", choices=("comparison", "trade"))
     parser.add_argument("output", type=Path, help="output file, such as docs/comparison.svg")

@@ -1,13 +1,12 @@
-"""Fuzz every metric with random texts and settings.
+"""Fuzz every metric with random texts and settings, and count scored, rejected and failed inputs.
 
     python -m tools.fuzz --inputs 100000
 
 Scores random texts of 0 to 10,000 characters in any script, with tiny models. Some inputs and
 settings have a wrong type or are out of range. Within TIMEOUT seconds, each call must return finite
-scores, or raise a ValueError or TypeError that names an argument. Any other outcome is a failure
-and is printed with the number of the input. To reproduce it, pass the metric to --metrics and the
-number to --first, with --inputs 1. Prints how many inputs were scored, rejected and failed per
-metric. The exit code is 1 if there are failures.
+scores, or raise a ValueError or TypeError that names an argument. Any other outcome is a failure,
+which is printed with the number of the input and sets the exit code to 1. To reproduce it, pass
+--metrics METRIC --first NUMBER --inputs 1.
 """
 
 import argparse
@@ -89,7 +88,6 @@ class TimedOut(BaseException):
 
 
 def stop(*_: object) -> None:
-    """Handle the alarm signal."""
     raise TimedOut(f"took longer than {TIMEOUT} s")
 
 
@@ -171,7 +169,6 @@ def try_metric(name: str, model: Path, numbers: range, seed: int) -> collections
 
 
 def main() -> int:
-    """Fuzz the metrics, and print a table of outcomes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--inputs", type=int, default=1000, help="total over all metrics")
     parser.add_argument("--first", type=int, default=0, help="number of the first input")

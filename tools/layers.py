@@ -3,18 +3,15 @@
     pip install -c requirements.txt -e ".[tools]"
     python -m tools.layers DATA --model MODEL --scores FOLDER --attacks attacked.jsonl
 
-MODEL is "bundled" or the folder of an encoder, with or without a masked-LM head. The other options
-are described in tools/study.py. Scores are saved in a subfolder of FOLDER named after the model, so
-that an interrupted run resumes. --share 0.5 scores a fixed random half of each data set, and
---share 0 prints tables from saved scores. Attacks are optional.
+MODEL is "bundled" or the folder of an encoder, with or without a masked-LM head. Scores are saved
+in a subfolder of FOLDER named after the model, and --share 0 prints tables from saved scores. The
+other options are described in tools/study.py. Attacks are optional.
 
 The first table contains segment-level Kendall and detected attacks for BERTScore with each layer,
 and for BaryScore with windows of layers and either IDF or uniform weights. Layer 0 is the
 embeddings. The second table contains each metric's best layers on all data sets but one, and their
 result on the held-out data set. These layers and BaryScore's default layers are then compared with
 BERTScore and chrF on the held-out data set, as in `tools.study agree`.
-
-Each text is encoded once for all layers and both metrics.
 """
 
 from collections.abc import Sequence
@@ -58,7 +55,6 @@ class CachingEncoder(Encoder):
     cache: dict[tuple[Any, ...], torch.Tensor] = field(default_factory=dict)
 
     def states(self, ids: Groups, layers: Sequence[int]) -> list[torch.Tensor]:
-        """Return the hidden states of the given layers."""
         keys = [tuple(map(tuple, group.tolist())) for group in ids]
         if missing := {k: group for k, group in zip(keys, ids, strict=True) if k not in self.cache}:
             groups = list(missing.values())
@@ -73,7 +69,6 @@ class LayerScorer(BaryScorer):
     """Scorer of BaryScore that also computes BERTScore from the same hidden states."""
 
     def load(self, checkpoint: Any, settings: Any) -> CachingEncoder:
-        """Load the encoder."""
         encoder = super().load(checkpoint, settings)
         return CachingEncoder(encoder.model, encoder.checkpoint, encoder.device)
 
@@ -135,7 +130,6 @@ def layer_entry(scorer: LayerScorer) -> Entry:
 
 
 def main() -> None:
-    """Score the data sets and the attacks, and print the tables."""
     arguments = study.parse(__doc__)
     title = Path(arguments.model).name
     arguments.scores /= title

@@ -21,7 +21,6 @@ REUSE_MEMORY = 1 << 24  # bytes of cached encodings
 
 
 def pairs(count: int) -> Iterator[Pair]:
-    """Yield distinct short pairs."""
     for number in range(count):
         yield f"the cat {number}", f"a dog {number}"
 
@@ -40,7 +39,6 @@ def score(folder: str, count: int, form: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print the peak memory for a list and a stream with each number of pairs."""
     if run_worker(score):
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])

@@ -5,11 +5,10 @@
     python -m tools.mutants verdicts.csv --components core --tests tests/unit/core tests/contract
 
 A mutant is the code with one change: a different operator, comparison, sign, number, boolean or
-default, a removed `raise`, or None as the return value. A component is a folder of the package, or
-the demo. For each component, --drawn mutants are sampled and tested by the component's unit tests,
-or by --tests. A run ends at the first failure, or after MAX_SLOWDOWN times the duration of the
-tests on the original code. Mutants in the file of verdicts are skipped, so an interrupted run
-resumes.
+default, a removed `raise`, or None as the return value. For each component, a folder of the package
+or the demo, --drawn mutants without a verdict are tested by the component's unit tests, or by
+--tests. A run ends at the first failure, or after MAX_SLOWDOWN times the duration of the tests on
+the original code.
 
 Each mutant runs in a process that is forked after the libraries are imported. It executes the
 mutant instead of the original module, without writing a file. Processes started by tests run the
@@ -126,7 +125,6 @@ def find_changes(tree: ast.Module) -> Iterator[Change]:
 
 
 def unchanged_parts(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield annotations and decorators."""
     for node in ast.walk(tree):
         parts = [getattr(node, name, None) for name in ("annotation", "returns")]
         parts += getattr(node, "decorator_list", [])
@@ -172,7 +170,6 @@ def changes(node: ast.AST, default: bool) -> Iterator[tuple[str, Callable[[ast.A
 
 
 def put(node: ast.AST, **values: object) -> ast.AST:
-    """Set fields of a node, and return the node."""
     for name, value in values.items():
         setattr(node, name, value)
     return node
@@ -187,11 +184,9 @@ class MutantLoader(SourceFileLoader):
         self.tree = tree
 
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        """Return the spec of the mutated module; None for other modules."""
         return spec_from_file_location(name, self.path, loader=self) if name == self.name else None
 
     def get_code(self, fullname: str) -> types.CodeType:
-        """Compile the mutant."""
         return compile(self.tree, self.path, "exec")
 
 
@@ -248,7 +243,6 @@ def tests_for(mutant: Mutant, tests: Sequence[Path] = ()) -> list[str]:
 
 
 def read(path: Path) -> dict[Mutant, Verdict]:
-    """Read the file of verdicts, which may be missing."""
     if not path.exists():
         return {}
     with path.open(encoding="utf-8", newline="") as table:
@@ -259,7 +253,6 @@ def read(path: Path) -> dict[Mutant, Verdict]:
 
 
 def write(path: Path, mutant: Mutant, verdict: Verdict) -> None:
-    """Append a verdict to the file."""
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not file.tell():
@@ -299,7 +292,6 @@ def draw(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Test a sample of mutants."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
         "verdicts", type=Path, help="CSV file to read verdicts from and add verdicts to"

@@ -21,7 +21,6 @@ TEXTS_BY_LANGUAGE = Path(__file__).parents[1] / "tests/texts_by_language.json"
 
 
 def main() -> None:
-    """Print the number and fraction of out-of-domain texts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", type=Path, nargs="*", help="JSON Lines or text files")
     options = parser.parse_args()

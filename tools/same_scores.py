@@ -3,14 +3,12 @@
     python -m tools.same_scores ../other                  # compare with this checkout
     python -m tools.same_scores ../other --metrics menli --families bert bundled
 
-Both checkouts score the same texts with the same models: the bundled model and a tiny model of each
-family. Each checkout runs in its own process with one thread. The calls cover BaryScore,
-MENLI, and InfoLM with all measures, symmetrizations, IDF weights and encodings.
-
-For each metric and model, the table shows the number of scores, the number that are not bitwise
-identical, and the largest difference with its settings. The difference is relative if the score is
-above 1. If a call raises an error in a checkout, the error is printed and the call is not compared.
-The exit code is 1 if any score differs.
+Both checkouts, each in its own single-threaded process, score the same texts with the bundled model
+and a tiny model of each family. The calls cover BaryScore, MENLI, and InfoLM with all measures,
+symmetrizations, IDF weights and encodings. For each metric and model, the table shows the number of
+scores, the number that are not bitwise identical, and the largest difference (relative if the score
+is above 1) with its settings. Calls that raise an error are printed and not compared. The exit code
+is 1 if any score differs.
 """
 
 import argparse
@@ -90,7 +88,6 @@ def infolm_cases(model: str, idfs: Sequence[Any]) -> Iterator[Case]:
 
 
 def baryscore_cases(model: str, idfs: Sequence[Any]) -> Iterator[Case]:
-    """Yield every call of BaryScore."""
     for idf, layers in product(idfs, (1, 2, "all", [0, 2])):
         yield "one", {"idf": idf, "layers": layers}
         for corpus, settings in (*LONG_TEXTS, ("single", {}), ("copies", {})):
@@ -182,7 +179,6 @@ def score_all(
 
 
 def call(scorer: Any, texts: Sequence[Any], settings: dict[str, Any]) -> Scores:
-    """Run a call, and return its scores or error."""
     try:
         if not settings.pop("sweep", False):
             return dict(scorer.score(*texts, **settings).scores)
@@ -223,7 +219,6 @@ def row(label: str, comparisons: Sequence[tuple[float | None, str]]) -> list[str
 
 
 def main() -> int:
-    """Compare two checkouts."""
     if run_worker(score_all):
         return 0
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])

@@ -7,16 +7,14 @@
     python -m tools.speed masks  webnlg2020.en.jsonl    # several masks per pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of half precision on scores
 
-The data file is JSON Lines with the fields prediction and references. `rates` and `peers` run all
-metrics on the same pairs and cores with the same float32 weights; other libraries use batches of
-64. Each metric runs in a separate process and is warmed up on other texts. Times are medians over
---repeats and do not include loading the model.
+`rates` and `peers` run all metrics on the same pairs and cores with the same float32 weights; other
+libraries use batches of 64. Each metric runs in a separate process and is warmed up on other texts.
+Times are medians over --repeats and do not include loading the model. "memory" is the increase of
+the peak memory during the timed calls (Linux). "of GEMM" is the throughput in matrix
+multiplications and attention, relative to a multiplication of large matrices in the same data type.
 
-- Texts are the first pairs without repeated texts, texts of equal length cut from the data, or
-  outputs of 16 systems that share references.
-- "memory" is the increase of the peak memory during the timed calls (Linux).
-- "of GEMM" is the throughput in matrix multiplications and attention, relative to a multiplication
-  of large matrices in the same data type.
+The file has the fields prediction and references. Texts are the first pairs without repeated texts,
+texts of equal length cut from the data, or outputs of 16 systems that share references.
 """
 
 import argparse
@@ -59,7 +57,6 @@ def package_loader(kind: type, **settings: Any) -> Loader:
 
 
 def load_torchmetrics(folder: str) -> Score:
-    """Load the InfoLM implementation in torchmetrics."""
     from torchmetrics.text.infolm import InfoLM as Peer
 
     metric = Peer(
@@ -82,7 +79,6 @@ def load_torchmetrics(folder: str) -> Score:
 
 
 def load_bertscore(folder: str) -> Score:
-    """Load BERTScore."""
     from bert_score import BERTScorer
     from transformers import AutoConfig
 
@@ -164,7 +160,6 @@ def measure(
 
 
 def rates(arguments: argparse.Namespace) -> None:
-    """Print pairs per second for each text length and metric."""
     rows, count = [], arguments.pairs
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = save_model(Path(folder))
@@ -226,7 +221,6 @@ def read_columns(arguments: argparse.Namespace) -> list[list[str]]:
 
 
 def sweep(arguments: argparse.Namespace) -> None:
-    """Print the time for many settings in one pass, and the time for a single setting."""
     columns = read_columns(arguments)
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
     scorer.score(WARM_UP, WARM_UP[::-1])
@@ -271,7 +265,6 @@ def masks(arguments: argparse.Namespace) -> None:
 
 
 def dtypes(arguments: argparse.Namespace) -> None:
-    """Print the effect of bfloat16 on scores."""
     columns, measures = read_columns(arguments), [MEASURES[0], MEASURES[1], MEASURES[4]]
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
     exact, half = (
@@ -293,7 +286,6 @@ TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
 
 
 def main() -> None:
-    """Run a benchmark, or run as a worker process."""
     if run_worker(time_metric):
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])

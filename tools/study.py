@@ -5,24 +5,25 @@
     python -m tools.study agree DATA --scores FOLDER [--csv results]
     python -m tools.study choose DATA --scores FOLDER
     python -m tools.study trade DATA --scores FOLDER --attacks attacks.jsonl --csv results
+    python -m tools.study published DATA
 
 DATA is the folder described in tools/data.py.
 
-- `score` scores all texts and saves the scores in FOLDER. To resume an interrupted run, repeat the
-  command. Samples are scored in a fixed random order; --share 0.5 scores the first half.
+- `score` saves the scores of all texts in FOLDER. To resume it, repeat the command. Samples are
+  scored in a fixed random order; --share 0.5 scores the first half.
 - `agree` prints system-level Pearson and segment-level Kendall correlations with 95% bootstrap
   intervals, for the metrics in --metrics (default: TABULATED). It also counts the criteria on which
   a metric is significantly better or worse than BERTScore and chrF. The tests are Williams' test at
   the system level and the bootstrap at the segment level, with Holm's correction per table.
 - `choose` selects the settings with the best mean segment-level Kendall on all data sets but one,
   and reports their correlation on the held-out data set.
-- `trade` compares the fraction of detected attacks with segment-level Kendall, for MENLI combined
-  with other metrics at different weights. An attack is detected if the paraphrase scores better
-  than the attacked text. attacks.jsonl is the output of `infolm attack`.
+- `trade` compares the fraction of detected attacks, whose paraphrases score better than the
+  attacked text, with segment-level Kendall, for MENLI combined with other metrics at different
+  weights. attacks.jsonl is the output of `infolm attack`.
 - `published` compares correlations with the values that Colombo et al. 2022 published.
 
-IDF weights are computed on all references of a data set. In all tables, values are multiplied by
-100, and higher is better.
+IDF weights are computed on all references of a data set. Values are multiplied by 100,
+and higher is better.
 """
 
 import argparse
@@ -88,7 +89,6 @@ class Texts:
     average: bool  # whether to average over references instead of taking the best score
 
     def rows(self, indices: Iterable[int]) -> "Texts":
-        """Select rows."""
         texts = [(self.predictions[row], self.references[row]) for row in indices]
         return Texts(*map(list, zip(*texts, strict=True)), self.corpus, self.average)
 
@@ -117,7 +117,6 @@ class Entry:
 
 @cache
 def load_scorer(kind: type) -> Any:
-    """Load a scorer with the bundled model, once per process."""
     return kind(model_name_or_path="bundled")
 
 
@@ -185,7 +184,6 @@ def pairwise(title: str, score: Callable[[str, str], float]) -> Entry:
 
 @cache
 def bert_scorer() -> Any:
-    """Load BERTScore with the bundled encoder."""
     from bert_score import BERTScorer
 
     return BERTScorer(model_type=str(BUNDLED_FOLDER), num_layers=LAYER, device="cpu")
@@ -232,7 +230,6 @@ def load_scores(folder: Path, name: str) -> Scores:
 
 
 def is_whole(scores: Any) -> bool:
-    """Return whether every text has a score."""
     return bool(np.isfinite(scores).all())
 
 
@@ -275,7 +272,6 @@ def score_share(data: DataSet, arguments: argparse.Namespace, entries: Iterable[
 
 
 def score(arguments: argparse.Namespace) -> None:
-    """Score the texts of all data sets."""
     metrics = arguments.metrics
     entries = [entry for entry in ENTRIES if not metrics or {*metrics} & {*entry.names}]
     for name in arguments.sets:
@@ -283,10 +279,7 @@ def score(arguments: argparse.Namespace) -> None:
 
 
 def text_kendall(data: DataSet, scores: np.ndarray) -> float:
-    """Return the mean segment-level Kendall over languages and criteria.
-
-    Samples without scores for all systems are dropped.
-    """
+    """Return the mean segment-level Kendall over languages and criteria, from complete samples."""
     values = []
     for name, grid in data.grids(scores).items():
         part, whole = data.parts[name], np.isfinite(np.atleast_2d(grid)).all(axis=0)
@@ -399,12 +392,9 @@ def choose(arguments: argparse.Namespace) -> None:
 class Attacks:
     """Attack cases, with the texts to score.
 
-    Attributes:
-        file: the name for saved scores.
-        texts: distinct pairs of a text and its original reference (anchor).
-        paraphrases: row of the paraphrase in `texts`, [cases].
-        adversaries: row of the attacked text in `texts`, [cases].
-        names: names of the attacks, [cases].
+    `file` is the name for saved scores. `texts` are distinct pairs of a text and its original
+    reference (anchor). `paraphrases` and `adversaries` (attacked texts) are rows of `texts`; they
+    and the `names` of the attacks are [cases].
     """
 
     file: str
@@ -429,7 +419,6 @@ class Attacks:
         return cls(file, texts, *columns, np.asarray([case["attack"] for case in cases]))
 
     def complete(self, folder: Path, entries: Iterable[Entry]) -> Scores:
-        """Score the texts."""
         return complete(folder, self.file, self.texts, range(len(self.texts.predictions)), entries)
 
     def detection_rate(self, scores: np.ndarray) -> float:
@@ -506,7 +495,6 @@ def parse(description: str | None, *commands: str) -> argparse.Namespace:
 
 
 def main() -> int | None:
-    """Run a command."""
     arguments = parse(__doc__, *COMMANDS)
     return COMMANDS[arguments.command](arguments)
 

@@ -23,7 +23,6 @@ def median_seconds(call: Callable[[], object], repeats: int = 1) -> float:
 
 
 def cpu_name() -> str:
-    """Return the name of the CPU (Linux)."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor()

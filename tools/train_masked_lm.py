@@ -26,7 +26,6 @@ TEXT_LENGTH = 64  # maximum tokens per text in training and evaluation, includin
 
 
 def read_texts(file: Path) -> list[str]:
-    """Return the paragraphs in a `.txt.gz` file."""
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         return [line.strip() for line in lines if line.strip()]
 
@@ -158,7 +157,6 @@ def centre_embeddings(model: BertForMaskedLM) -> None:
 
 
 def main() -> None:
-    """Train the model, or resume training."""
     parser = options(__doc__, body_rate=5e-4, head_rate=2e-3, warmup=50, seed=20221)
     add = parser.add_argument
     add("corpus", type=Path, help="folder of NAME.txt.gz files, one paragraph per line")

@@ -147,7 +147,6 @@ def train(args: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Train the model, or resume training."""
     parser = options(__doc__, body_rate=1.5e-4, head_rate=1.5e-3, warmup=200, seed=20229)
     add = parser.add_argument
     add("rows", type=Path, help="file such as train.tsv.gz")

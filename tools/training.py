@@ -71,16 +71,9 @@ def fit(
 ) -> None:
     """Train a model, resuming from a saved state if there is one.
 
-    The first process prints the log and saves the state.
-
-    Args:
-        args: command-line options.
-        model: the model to train.
-        body: name prefix of the encoder parameters, which have their own learning rate.
-        steps: yields the remaining steps, given the number of finished steps and their total size.
-        unit: unit of the size, "tokens" or "pairs".
-        log_every: number of steps between log entries.
-        weight_decay: weight decay for all parameters.
+    Parameters whose names start with `body` have the encoder's learning rate. `steps` yields the
+    remaining steps, given the number of finished steps and their total size in `unit` ("tokens" or
+    "pairs"). The first process prints the log and saves the state.
     """
     peaks = {True: args.body_rate, False: args.head_rate}
     groups = [

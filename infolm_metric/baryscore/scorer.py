@@ -125,7 +125,7 @@ class BaryScorer(EncodingScorer):
     architecture = Architecture(
         AutoModel,
         fits=_is_encoder,
-        unfit="but BaryScore needs an encoder-only model, whose tokens attend to each other",
+        unfit="but BaryScore needs an encoder-only model (bidirectional attention)",
         remedy='choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
         'or "bundled"',
         part="encoder",

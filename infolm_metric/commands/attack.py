@@ -2,18 +2,15 @@
 
 FILE is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with a column references (or reference) and
 optional columns id and paraphrase. Rows with the same id form one item. Each attack is applied to
-every distinct reference of an item, called the anchor. The anchor's paraphrase is the first of
-these texts that exists: the value of the column paraphrase; whichever of the item's other
-references shares the fewest words with the anchor; for num, the anchor with its numbers spelled
-out.
+every distinct reference of an item, called the anchor. The anchor's paraphrase is the value of the
+column paraphrase, or else the item's other reference that shares the fewest words with the anchor,
+or else, for num, the anchor with its numbers spelled out.
 
 The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
 attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The same text and seed
-always give the same attack.
-
-infolm robustness reports two statistics per attack. Accuracy is the fraction of cases in which the
-paraphrase scores better than the adversary; a tie is a miss. Sensitivity is the fraction of texts
-that score better than their attacked versions. It is usually much higher than accuracy.
+always give the same attack. infolm robustness reports the fraction of cases in which the paraphrase
+scores better than the adversary (accuracy; a tie is a miss), and the fraction of texts that score
+better than their attacked versions (sensitivity, usually much higher).
 
 For example:
   infolm attack outputs.jsonl -o attacked.jsonl
@@ -33,7 +30,6 @@ NAMES = (
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     group = parser.add_argument_group("references and attacks")
     add = group.add_argument
     add("file", metavar="FILE", help="table of references; - reads JSON Lines from standard input")

@@ -34,7 +34,6 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score unrelated texts of the corpus, then save the statistics and print the mean scores."""
     check_at_least("pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("references", arguments.references, 1)
     corpus = options.read_corpus(arguments)

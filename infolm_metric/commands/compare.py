@@ -29,7 +29,6 @@ USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     group = parser.add_argument_group("systems and references")
     text = "plain text, one candidate per line; later systems are tested against the first"
     group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
@@ -46,7 +45,6 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score all systems against the same references, and write a table."""
     names, paths = arguments.systems, [*arguments.systems, *arguments.references]
     if len(names) < 2 or len({*names}) < len(names):
         raise ValueError(f"SYSTEM must be two or more different files, got {', '.join(names)}")
@@ -102,10 +100,7 @@ def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
 def _score(
     settings: Any, rows: Sequence[list[str]], systems: int, arguments: argparse.Namespace
 ) -> Result:
-    """Score all systems, one after the other, with the same token weights.
-
-    Each row contains one candidate per system, followed by the references.
-    """
+    """Score all systems with the same token weights, from rows of candidates and references."""
     if len(rows) < FEW:
         warnings.warn(
             f"infolm: got {len(rows)} texts; with fewer than {FEW}, differences are mostly due to "

@@ -42,7 +42,6 @@ REPEATED = {
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     group = parser.add_argument_group("human scores")
     text = "table of texts with human scores; - reads standard input"
     group.add_argument("data", metavar="DATA", help=text)
@@ -65,7 +64,6 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the rows, correlate the scores and write the table."""
     options.check_output(arguments, arguments.data)
     options.check_resampling(arguments)
     settings = None if arguments.no_metric else options.read_settings(arguments.metric, arguments)

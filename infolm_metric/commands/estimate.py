@@ -40,7 +40,6 @@ Estimates = dict[tuple[str, ...], "MeanEstimate"]  # (system, criterion) or (one
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     group = parser.add_argument_group("ratings")
     text = "table of texts, some with human scores; - reads standard input"
     group.add_argument("data", metavar="RATINGS", help=text)
@@ -143,7 +142,6 @@ def _plan(
 def _estimate(
     ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the estimates, as a report for JSON and as lines."""
     systems = ratings.systems or (ONE_SYSTEM,)
     scores = dict(zip(systems, np.atleast_2d(metric), strict=True))
     means: Estimates = {}
@@ -187,7 +185,6 @@ def _warn_of_few(counts: list[int]) -> None:
 
 
 def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
-    """Return the estimates for JSON."""
     systems: dict[str, dict[str, Any]] = {}
     for (name, criterion), result in means.items():
         systems.setdefault(name, {})[criterion] = {
@@ -206,7 +203,6 @@ def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
 
 
 def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespace) -> list[str]:
-    """Return a table of the means and a table of the differences."""
     layout = arguments.layout
     header = ["system", "criterion", "rated", "rows", "ratings", "estimate", "equivalent ratings"]
     table = [

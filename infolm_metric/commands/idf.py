@@ -22,14 +22,12 @@ USAGE = "infolm idf [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     options.add_corpus(parser)
     options.add_metric(parser, types, scores=False)
     options.add_settings(parser, types, TOKENIZATION_FIELDS)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compute the document frequencies of the corpus, save them and print a summary."""
     texts = options.read_corpus(arguments)
     if "idf" not in field_types(metrics.find(arguments.metric).settings_type()):
         raise ValueError(

@@ -1,14 +1,13 @@
 """Command line `infolm`: parses the arguments, runs a command and reports its errors.
 
 Each command is a module of this package that defines USAGE, add_options and run. The module's
-docstring, without its first line, is printed at the end of the command's help.
+docstring, without its first line, is printed at the end of the command's help. Commands import
+torch, transformers, scipy, datasets and evaluate only when needed, so that help and error messages
+about arguments or files appear without delay.
 
 Results are written to standard output; warnings, progress and errors to standard error. The exit
 code is 0 for success, 1 if the command fails (for example because a model is missing), 2 for wrong
 arguments or input, 130 after an interrupt and 141 for a broken pipe.
-
-Commands import torch, transformers, scipy, datasets and evaluate only when needed, so that help and
-error messages about arguments or files appear without delay.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ SettingsTypes = Sequence[type[Settings]]
 def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
     """Return the settings classes of the metrics selected with --metric, in reverse order.
 
-    A command's options depend on these classes, so they are determined before parsing. If no known
-    metric is selected, the class of the default metric is returned.
+    A command's options depend on these classes, so they are determined before parsing. The default
+    is the class of the default metric.
 
     >>> [settings.metric for settings in chosen_settings(["--metric=menli", "a text", "another"])]
     ['menli']
@@ -55,10 +55,7 @@ def add_metric(
     multiple: bool = False,
     scores: bool = True,
 ) -> None:
-    """Add the options that select the metric, the model and, with `scores`, the scores.
-
-    With `multiple`, several metrics can be selected.
-    """
+    """Add the options that select the metrics, the model and, with `scores`, the scores."""
     group = parser.add_argument_group("metric")
     default = f"default: {metrics.DEFAULT}{'; repeat for several' if multiple else ''}"
     text = f"{', '.join(metrics.METRICS)} ({default}); add --help to list its settings"
@@ -116,10 +113,7 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> 
 
 
 def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
-    """Apply --idf to the second metric of a combination, and return the settings.
-
-    Raises ValueError if none of the metrics in `names` has token weights.
-    """
+    """Apply --idf to the second metric of a combination, and return the settings."""
     if idf is None or not hasattr(settings, COMBINED):
         return settings
     if settings.other is not None:
@@ -151,7 +145,6 @@ def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: A
 
 
 def add_references(group: Group, **keywords: Any) -> None:
-    """Add the option for reference files."""
     text = "plain text, one reference per line; repeat for several references"
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
@@ -179,14 +172,12 @@ def target_columns(arguments: argparse.Namespace) -> list[str]:
 
 
 def add_resampling(group: Group) -> None:
-    """Add --resamples and --seed."""
     text = "number of resamples (default: 1000)"
     group.add_argument("--resamples", type=int, default=1000, metavar="N", help=text)
     group.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def check_resampling(arguments: argparse.Namespace) -> None:
-    """Raise ValueError if --resamples or --seed is out of range."""
     check_at_least("resamples", arguments.resamples, 1)
     check_at_least("seed", arguments.seed, 0)
 

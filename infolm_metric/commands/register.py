@@ -15,12 +15,10 @@ USAGE = "infolm register"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     options.add_settings(parser, ())
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Register the metrics with `evaluate` and print how to load them."""
     scripts = register()
     for script in scripts.values():
         print(script)

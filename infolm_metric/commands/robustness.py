@@ -30,7 +30,6 @@ SCORES = (
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     group = parser.add_argument_group("test cases")
     text = "output of infolm attack; - reads JSON Lines from standard input"
     group.add_argument("file", metavar="FILE", help=text)
@@ -43,7 +42,6 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the cases, and write each metric's detection rates."""
     options.check_output(arguments, arguments.file)
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
@@ -105,5 +103,4 @@ def _rows(metric: MetricResult) -> Iterator[list[str]]:
 
 
 def _percent(value: float | None) -> str:
-    """Format a fraction in percent; None becomes a dash."""
     return "-" if value is None else f"{value:.1%}"

@@ -48,7 +48,6 @@ infolm score [options] TEXT REFERENCE [REFERENCE ...]
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     score_input.add_texts(parser.add_argument_group("texts and files"), types)
     options.add_metric(parser, types)
     add = parser.add_argument_group("output").add_argument
@@ -99,7 +98,6 @@ class ScoreRequest:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the input and write the result."""
     request = ScoreRequest.parse(arguments)
     execute = _run_job if request.format in ("job", "ray") else _score_in_memory
     execute(request)

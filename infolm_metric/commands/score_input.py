@@ -21,7 +21,6 @@ DATASET_OPTIONS = {
 
 
 def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
-    """Add the options for texts and files."""
     add = group.add_argument
     text = "a candidate followed by its references, or the name of a table file"
     add("texts", nargs="*", metavar="TEXT", help=text)
@@ -35,7 +34,6 @@ def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
 
 
 def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
-    """Add the options for columns and data sets."""
     options.add_columns(group, types)
     for flag, text in DATASET_OPTIONS.items():
         group.add_argument(flag, metavar="NAME", help=text)
@@ -46,8 +44,7 @@ def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
 def parse_source(arguments: argparse.Namespace) -> Source:
     """Return the source that the arguments select, without reading it.
 
-    A single text that is the name of a file is treated as --data. Raises ValueError unless exactly
-    one input mode is used.
+    A single text that is the name of a file is treated as --data.
     """
     texts, table = arguments.texts, arguments.data
     path = texts[0] if len(texts) == 1 and not (arguments.as_texts or table) else ""

@@ -22,7 +22,6 @@ USAGE = "infolm select [options] FILE"
 
 
 def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    """Add the options of the command."""
     group = parser.add_argument_group("input and output")
     group.add_argument(
         "file", metavar="FILE", help="candidate lists; - reads JSON Lines from standard input"
@@ -35,7 +34,6 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Select a candidate per row, and write the rows with the selected candidates."""
     options.check_output(arguments, arguments.file)
     settings = options.read_settings(arguments.metric, arguments)
     rows = []

@@ -1,6 +1,8 @@
 """Scorers for Inspect, which finds this module through an entry point.
 
-Each sample is scored as soon as it is finished, so IDF cannot be estimated from all samples.
+Each sample is scored as soon as it is finished, so IDF cannot be estimated from all samples: `idf`
+must be False, "bundled" or the path to a table. The settings are fields of `InfoLMSettings`,
+`BaryScoreSettings` or `MENLISettings`.
 """
 
 from __future__ import annotations
@@ -20,31 +22,19 @@ with require("inspect-ai"):
 
 @scorer(metrics=[mean(), stderr()])
 def infolm(**settings: Any) -> Scorer:
-    """Score outputs against targets with InfoLM; lower is better.
-
-    Args:
-        **settings: fields of `InfoLMSettings`; `idf` is False, "bundled" or the path to a table.
-    """
+    """Score outputs against targets with InfoLM; lower is better."""
     return sample_scorer("infolm", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
 def baryscore(**settings: Any) -> Scorer:
-    """Score outputs against targets with BaryScore; lower is better.
-
-    Args:
-        **settings: fields of `BaryScoreSettings`; `idf` is False, "bundled" or the path to a table.
-    """
+    """Score outputs against targets with BaryScore; lower is better."""
     return sample_scorer("baryscore", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
 def menli(**settings: Any) -> Scorer:
-    """Score outputs against targets with MENLI; higher is better.
-
-    Args:
-        **settings: fields of `MENLISettings`.
-    """
+    """Score outputs against targets with MENLI; higher is better."""
     return sample_scorer("menli", settings)
 
 

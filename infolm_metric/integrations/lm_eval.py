@@ -31,16 +31,10 @@ def load_scorer(name: str) -> Scorer:
 def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
     """Return a document's references, output and settings, to be scored with the whole corpus.
 
-    Args:
-        references: the document's references, or a list whose only entry is the list of references.
-        predictions: a list whose only entry is the output.
-        **settings: settings of the metric; a task uses the settings of its first document.
-
-    Returns:
-        The references, the output and the settings.
-
-    Raises:
-        TypeError, ValueError: a text is not a string, or there is no reference.
+    `references` is the document's references, or a list whose only entry is the list of references.
+    `predictions` is a list whose only entry is the output. `settings` are settings of the metric; a
+    task uses the settings of its first document. Raises TypeError or ValueError if a text is not a
+    string, or there is no reference.
 
     >>> pass_through([["A cat.", "The cat."]], ["Cats."], idf=False)
     (['A cat.', 'The cat.'], 'Cats.', {'idf': False})

@@ -18,8 +18,8 @@ from infolm_metric.metrics import METRICS, Metric
 def module_script(metric: Metric) -> str:
     """Return the script from which `evaluate` loads one of the package's metrics.
 
-    `evaluate` copies the script, imports the copy and uses the first metric class in it. The script
-    imports this class from the package, so that instances can be pickled and compared.
+    `evaluate` uses the first metric class in a copy of the script. The script imports this class
+    from the package, so that instances can be pickled and compared.
     """
     name, (module, _, kind) = metric.name, metric.evaluate.partition(":")
     return f'''\
@@ -34,17 +34,10 @@ __all__ = ["{kind}"]
 def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, Path]:
     """Write each metric's module script to the folder that `evaluate.load(name)` searches.
 
-    Other modules with the same names are kept. A second call repairs damaged scripts.
-
-    Args:
-        modules_cache: the folder of module scripts; by default the folder that `evaluate` uses,
-            which depends on HF_HOME and HF_MODULES_CACHE.
-
-    Returns:
-        Metric name -> path of the script.
-
-    Raises:
-        OSError: the folder cannot be written.
+    Other modules with the same names are kept. A second call repairs damaged scripts. By default,
+    `modules_cache` is the folder that `evaluate` uses, which depends on HF_HOME and
+    HF_MODULES_CACHE. The result maps each metric's name to the path of its script. Raises OSError
+    if the folder cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

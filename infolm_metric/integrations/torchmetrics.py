@@ -29,13 +29,9 @@ class TextMetric(torchmetrics.Metric):
     Texts stay on their rank; ranks exchange only document counts and scores. The state `pairs` is a
     list with one tensor per batch, which torchmetrics can merge, save and share.
 
-    Args:
-        model_name_or_path: a setting of the metric; can be positional, as in torchmetrics.
-        process_group: the participating ranks (default: all).
-        **settings: other settings of the metric.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid.
+    The keyword arguments are settings of the metric; `model_name_or_path` can be positional, as in
+    torchmetrics. `process_group` contains the participating ranks (default: all). Raises TypeError
+    or ValueError if a setting is unknown or invalid.
     """
 
     scorer_type: ClassVar[type[Scorer]]
@@ -63,12 +59,8 @@ class TextMetric(torchmetrics.Metric):
     def update(self, preds: Any, target: Any) -> None:
         """Store pairs for `compute`.
 
-        Args:
-            preds: list of candidates, possibly empty.
-            target: for each candidate, a reference or a list of references.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid.
+        `preds` is a list of candidates, possibly empty. `target` contains a reference or a list of
+        references for each candidate. Raises TypeError or ValueError if an argument is invalid.
         """
         pairs = check_pairs(preds, target, allow_empty=True)
         # A new list, because loaded checkpoints and `Running` share the old one.
@@ -77,13 +69,9 @@ class TextMetric(torchmetrics.Metric):
     def compute(self) -> Tensor | dict[str, Tensor]:
         """Return the mean score of all pairs on all ranks since the last `reset`.
 
-        Returns:
-            A float tensor, or a dictionary from score names to tensors if the settings request
-            several scores.
-
-        Raises:
-            TypeError, ValueError, RuntimeError: see `distributed_score`.
-            OSError: the model cannot be found.
+        The result is a float tensor, or a dictionary from score names to tensors if the settings
+        request several scores. Raises TypeError, ValueError or RuntimeError as `distributed_score`
+        does, and OSError if the model cannot be found.
         """
         predictions, references = decode(self.pairs)
         result = distributed_score(self.scorer, predictions, references, group=self.process_group)
@@ -91,10 +79,7 @@ class TextMetric(torchmetrics.Metric):
         return self._mean(result)
 
     def forward(self, preds: Any, target: Any) -> Tensor | dict[str, Tensor]:
-        """Store pairs for `compute`, and return the mean score of only these pairs.
-
-        See `update` for the arguments, and `compute` for the format of the result.
-        """
+        """Store pairs for `compute`, and return the mean score of only these pairs."""
         self.update(preds, target)
         score = self._mean(self.scorer.score(preds, target))
         self._forward_cache: Any = score  # Lightning logs it in every step

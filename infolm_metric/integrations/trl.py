@@ -31,14 +31,10 @@ class Reward:
     def __call__(self, prompts: Any = None, completions: Any = (), **columns: Any) -> list[float]:
         """Return the reward of each completion.
 
-        Args:
-            prompts: ignored.
-            completions: strings or lists of messages; only the assistant's messages are scored.
-            **columns: columns of the data set. The reference column contains a reference, or a list
-                of references, for each completion.
-
-        Raises:
-            TypeError, ValueError: there are no references, or a text is not a string.
+        `prompts` are ignored. `completions` are strings or lists of messages, of which only the
+        assistant's are scored. The reference column contains a reference, or a list of references,
+        for each completion. Raises TypeError or ValueError if there are no references, or a text is
+        not a string.
         """
         if self.reference_column not in columns:
             raise ValueError(
@@ -59,12 +55,9 @@ class Reward:
 def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
     """Return a reward function that uses a scorer and can be pickled.
 
-    Args:
-        scorer: a scorer with a single score, such as `MENLIScorer(task="answer")`.
-        reference_column: the data set's column of references.
-
-    Raises:
-        ValueError: the scorer has several scores, or token weights that depend on the batch.
+    `scorer` has a single score, such as `MENLIScorer(task="answer")`. `reference_column` is the
+    column of references. Raises ValueError if the scorer has several scores, or token weights that
+    depend on the batch.
 
     >>> from infolm_metric import MENLIScorer
     >>> rewards = reward(MENLIScorer(model_name_or_path="bundled", task="answer"))

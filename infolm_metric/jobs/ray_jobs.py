@@ -53,7 +53,7 @@ def score_dataset(
     rescale_with_baseline: Any = False,
     **settings: Any,
 ) -> Dataset:
-    """Add score columns to a data set, computed lazily block by block.
+    """Return a data set with added score columns, computed lazily block by block.
 
     The scores are the same as if one process scored all pairs. If document frequencies are needed
     (idf="references" or "separate"), this call reads the data set once to count them. Workers write
@@ -71,9 +71,6 @@ def score_dataset(
         batch: number of pairs that are scored together.
         rescale_with_baseline: as in `Scorer.score`.
         **settings: settings of the metric.
-
-    Returns:
-        The data set with the new columns.
 
     Raises:
         TypeError, ValueError: a setting is invalid, or a column would be overwritten. Invalid rows,
@@ -97,15 +94,9 @@ def score_source(
     workers: int | None = None,
     verbose: bool = False,
 ) -> Summary:
-    """Score pairs, and write the input columns and the scores to a folder of Parquet files.
+    """Score pairs, and write the input columns and the scores to a new folder of Parquet files.
 
-    Args:
-        scorer: the metric with its settings.
-        source: a data set, a table or a folder of tables, readable by all workers.
-        output: the folder to create.
-        rescale_with_baseline: as in `Scorer.score`.
-        workers: as in `score_dataset`.
-        verbose: show progress.
+    All workers must be able to read the source: a data set, a table or a folder of tables.
     """
     assert source.load
     check_output(output)
@@ -225,7 +216,6 @@ def _scored(
 
 
 def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatistics:
-    """Return the corpus statistics that the scorer's settings require."""
     if not scorer.settings.idf_sides:
         return CorpusStatistics()
     counts = dataset.map_batches(
@@ -291,17 +281,14 @@ class _Totals:
         self.counts, self.references = Counter[str](), Counter[int]()
 
     def add(self, counts: Mapping[str, int], references: Counter[int]) -> None:
-        """Add the counts of a batch."""
         self.counts = add_counts([self.counts, counts])
         self.references += references
 
     def read(self) -> tuple[Counter[str], Counter[int]]:
-        """Return the warning counts, and the number of pairs by number of references."""
         return self.counts, self.references
 
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
-    """Check and return a batch's pairs."""
     candidate, references, against_sources, type_of_rows = columns
     pairs = (
         parse_pair(

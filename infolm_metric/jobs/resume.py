@@ -1,10 +1,9 @@
 """Resumable jobs: score pairs in chunks, and resume an interrupted job after its last chunk.
 
-A job appends each complete chunk to OUTPUT.part, and records its progress in OUTPUT.job. When a job
-is resumed, an incomplete chunk at the end of OUTPUT.part is dropped, and pairs that have already
-been scored are skipped. When all pairs are scored, OUTPUT.part is renamed to OUTPUT. Chunks share
-neither batches nor cached encodings. On the same machine, the output of an interrupted job is
-therefore bitwise identical to the output of an uninterrupted job.
+A job appends each complete chunk to OUTPUT.part, and records its progress in OUTPUT.job. A resumed
+job drops an incomplete chunk at the end of OUTPUT.part. When all pairs are scored, OUTPUT.part is
+renamed to OUTPUT. Chunks share neither batches nor cached encodings. On the same machine, the
+output of an interrupted job is therefore bitwise identical to the output of an uninterrupted job.
 """
 
 from __future__ import annotations
@@ -48,14 +47,9 @@ RESTART = "choose another output, or start over with --restart"
 class JobRecord:
     """Contents of OUTPUT.job: the identity of a job and its progress.
 
-    Attributes:
-        signature: signature of the scores.
-        digest: hash of all input rows.
-        rows: number of input rows.
-        done: number of rows written so far.
-        size: number of bytes written so far.
-        sums: sum, minimum and maximum of the scores, by score column.
-        counts: numbers of texts and tokens, and number of texts per warning.
+    `digest` is a hash of all input rows. `done` rows and `size` bytes have been written so far.
+    `sums` contains the sum, minimum and maximum of each score column; `counts` contains the numbers
+    of texts and tokens, and the number of texts per warning.
     """
 
     signature: Signature
@@ -78,7 +72,6 @@ class JobRecord:
             raise ValueError(f"{file} is not a job record of this version; {RESTART}") from None
 
     def write(self, file: Path) -> None:
-        """Write the record to a file atomically."""
         files.write_text(file, json.dumps(vars(self)) + "\n")
 
     def check(self, job: JobRecord, output: str | os.PathLike[str]) -> None:
@@ -115,26 +108,9 @@ def run_job(
 ) -> Summary:
     """Score pairs, and write one JSON line per pair with its number, input columns and scores.
 
-    An interrupted job is resumed. If the job is finished, its summary is returned without loading a
-    model. The input is read twice: first to check and count it, then to score it.
-
-    Args:
-        scorer: the metric with its settings.
-        source: the pairs.
-        output: the file to write.
-        rescale_with_baseline: as in `Scorer.score`.
-        restart: discard an existing job and start over.
-        verbose: show progress.
-        chunk: number of pairs that are scored and written together.
-
-    Returns:
-        The summary of all scores.
-
-    Raises:
-        TypeError, ValueError: a row is invalid, the input can be read only once, the existing job
-            is still running or used different settings or input, or `output` was not written by a
-            job.
-        OSError: the output cannot be written; complete chunks are kept.
+    An interrupted job is resumed, unless `restart` discards it. If the job is finished, its summary
+    is returned without loading a model. The input is read twice: first to check and count it, then
+    to score it. Complete chunks are kept if the output can no longer be written.
 
     >>> import tempfile
     >>> from infolm_metric import InfoLMScorer
@@ -270,11 +246,7 @@ def scored_rows(
 def _read(
     source: Source, scorer: Scorer, settings: Any, names: Sequence[str], bar: Any
 ) -> tuple[str, Counter[int], CorpusStatistics]:
-    """Check every input row, and count references and document frequencies.
-
-    Returns:
-        The digest of all rows, the number of pairs by number of references, and the statistics.
-    """
+    """Check the input; return its digest, its pairs by number of references, and the statistics."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED):
         pairs = [source.pair(row) for row in part]
@@ -321,7 +293,6 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _append(file: FileIO, content: bytes) -> None:
-    """Append to a file, and flush it to the disk."""
     remainder = memoryview(content)
     try:
         while remainder:

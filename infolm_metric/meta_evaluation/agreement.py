@@ -35,17 +35,17 @@ class Agreement:
     """Statistic of a metric and a human criterion.
 
     Attributes:
-        metric: the name of the metric.
-        criterion: the name of the criterion.
+        metric: name of the metric.
+        criterion: name of the criterion.
         level: "system" or "text".
         statistic: a coefficient from -1 to 1: "pearson", "spearman", "kendall" or "partial"
             (Pearson's partial correlation given the text length); or an accuracy from 0 to 1:
             "accuracy" (`pairwise_accuracy` of systems, `calibrated_accuracy` of texts) or
             "soft_accuracy" (`soft_pairwise_accuracy`).
         value: the statistic, NaN if it is not defined.
-        low: the lower end of the bootstrap interval. NaN if it is not defined, as for the
-            calibrated accuracy and the soft accuracy.
-        high: the upper end of the interval.
+        low: lower end of the bootstrap interval. NaN if it is not defined, as for the calibrated
+            accuracy and the soft accuracy.
+        high: upper end of the interval.
         p_values: metric to test against -> two-sided p-value of the difference, NaN if it is not
             defined; from Williams' test for system-level coefficients, else from the bootstrap.
     """
@@ -83,10 +83,7 @@ class AgreementTable:
     seed: int
 
     def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
-        """Return the cell for a `metric`, `criterion`, `level` and `statistic`, as in `Agreement`.
-
-        Raises KeyError if there is no such cell.
-        """
+        """Return the cell of `metric`, `criterion`, `level` and `statistic`, or raise KeyError."""
         key = (metric, criterion, level, statistic)
         for cell in self.cells:
             if (cell.metric, cell.criterion, cell.level, cell.statistic) == key:
@@ -94,10 +91,7 @@ class AgreementTable:
         raise KeyError(key)
 
     def names(self, attribute: str) -> list[str]:
-        """Return the distinct names in the table, in the order of the cells.
-
-        `attribute` is "metric", "criterion", "level" or "statistic".
-        """
+        """Return the distinct values of an `attribute` of the cells, such as "metric", in order."""
         return list(dict.fromkeys(getattr(cell, attribute) for cell in self.cells))
 
     def as_dict(self) -> dict[str, Any]:
@@ -120,7 +114,9 @@ def agreement(
 ) -> AgreementTable:
     """Correlate every metric with every human criterion.
 
-    For each criterion, all metrics are compared on the same resamples of the same samples.
+    For each criterion, all metrics are compared on the same resamples of the same samples. Raises
+    TypeError or ValueError if a name or a number is invalid, the grids differ in shape or contain
+    infinities, there is no criterion or no metric, or all scores in a grid are equal.
 
     Args:
         human: criterion -> human scores, float64 [systems, samples], NaN for missing scores, higher
@@ -132,15 +128,11 @@ def agreement(
             tests against this metric, and partial correlations given length.
         levels: list of "system", "text" or both (default: all levels that are defined).
         missing: "drop" or "available", as in `correlation`.
-        resamples: the number of resamples, >= 1.
-        seed: the seed of the resamples.
+        resamples: number of resamples for intervals and p-values, >= 1.
+        seed: seed of the resamples.
 
     Returns:
-        The table of all metrics, criteria, levels and statistics.
-
-    Raises:
-        TypeError, ValueError: a name or a number is invalid, the grids differ in shape or contain
-            infinities, there is no criterion or no metric, or all scores in a grid are equal.
+        All statistics, with an `Agreement` for each metric, criterion, level and statistic.
 
     >>> human = np.arange(5.0)[:, None] + np.random.default_rng(0).normal(size=(5, 30))
     >>> metrics = {"good": human + 1, "bad": np.random.default_rng(1).normal(size=(5, 30))}
@@ -186,8 +178,6 @@ def comparison_metrics(
     against: Sequence[str], metrics: Iterable[str], length: np.ndarray | None
 ) -> tuple[str, ...]:
     """Return the metrics to test against: `against`, then "length" unless all lengths are equal.
-
-    Raises ValueError for an unknown metric, and for a metric named "length" if `length` is passed.
 
     >>> comparison_metrics(["length", "bleu"], ["mine", "bleu"], np.array([[3.0, 4.0]]))
     ('bleu', 'length')
@@ -306,7 +296,6 @@ def format_p_value(value: float | None) -> str:
 
 
 def notes(table: AgreementTable) -> Iterator[str]:
-    """Yield sentences that explain the table."""
     unit, units = ("samples", "systems and samples") if table.systems else ("texts", "texts")
     counts = dict.fromkeys(f"{count} {unit}" for count in table.samples.values())
     yield (

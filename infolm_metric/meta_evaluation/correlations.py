@@ -1,13 +1,19 @@
 """Correlation of metrics with human scores.
 
-A statistic takes (human, metric, ..., level, missing). Scores are arranged in grids, float64
-[systems, samples], with NaN for missing scores; higher is better, so negate other scores. The
-levels are defined as in mt-metrics-eval: "system" compares the systems' mean scores (Colombo et al.
-2022, equation 2); "text" compares the scores within each sample, and averages over the samples
-(equation 1). If the systems are unknown, grids are [texts], and the only level is "text", which
-compares all texts.
+Public statistics take `human` and `metric` scores in grids, float64 [systems, samples], or [texts]
+if the systems are unknown. Higher is better, so negate other scores. Missing scores are NaN. As in
+mt-metrics-eval, the `level` is "system" to compare the systems' mean scores (Colombo et al. 2022,
+equation 2), or "text" to compare the scores within each sample and average over the samples
+(equation 1). With [texts], the only level is "text", which compares all texts. If `missing` is
+"drop", a sample is skipped if any system has no score, so that all systems are compared on the same
+samples; "available" uses all scores of each system. Results are NaN if they are not defined. Public
+statistics raise ValueError if the grids differ in shape, contain infinities or have no common
+scores, if a name is unknown, or if the level is "system" but the systems are unknown.
 
-The coefficients equal scipy's, but are vectorized, because resampling computes thousands of them.
+The coefficients of `x` and `y`, float64 [..., n] -> [...], are from -1 to 1, or NaN if x or y is
+constant. Leading axes broadcast, positions at which x or y is NaN are skipped, and infinities raise
+ValueError. The coefficients equal scipy's, but are vectorized, because resampling computes
+thousands of them.
 """
 
 from __future__ import annotations
@@ -34,17 +40,7 @@ Statistic = Callable[..., np.ndarray]
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return Pearson's r over the last axis.
-
-    Args:
-        x: float64 [..., n]; positions at which x or y is NaN are skipped.
-        y: float64 [..., n]; leading axes broadcast.
-
-    Returns:
-        float64 [...], from -1 to 1; NaN if x or y is constant.
-
-    Raises:
-        ValueError: the shapes do not broadcast, or a value is infinite.
+    """Return Pearson's r over the last axis, [..., n] -> [...].
 
     >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 1.0]]))
     array([ 1., nan])
@@ -66,9 +62,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return Spearman's rho over the last axis, with mean ranks for ties.
-
-    `x`, `y`, the result and errors are as for `pearson`.
+    """Return Spearman's rho over the last axis, with mean ranks for ties, [..., n] -> [...].
 
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
@@ -78,9 +72,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b, which corrects for ties, over the last axis.
-
-    `x`, `y`, the result and errors are as for `pearson`.
+    """Return Kendall's tau-b, which corrects for ties, over the last axis, [..., n] -> [...].
 
     >>> kendall(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])).round(3)
     np.float64(0.667)
@@ -146,26 +138,10 @@ def correlation(
     level: str = "system",
     missing: str = "drop",
 ) -> float:
-    """Return the correlation of a metric with human scores.
+    """Return the correlation of a metric with human scores, from -1 to 1.
 
+    `coefficient` is "pearson", "spearman" or "kendall"; the module describes the other arguments.
     At the text level, samples in which all human scores or all metric scores are equal are skipped.
-
-    Args:
-        human: human scores, float64 [systems, samples], NaN for missing scores, higher is better;
-            [texts] if the systems are unknown.
-        metric: the metric's scores, same shape.
-        coefficient: "pearson", "spearman" or "kendall".
-        level: "system" for the correlation of system means, or "text" for the mean correlation
-            within samples.
-        missing: "drop" skips a sample if any system has no score, so that all systems are compared
-            on the same samples; "available" uses all scores of each system.
-
-    Returns:
-        The coefficient, from -1 to 1; NaN if it is not defined.
-
-    Raises:
-        ValueError: the grids differ in shape, contain infinities or have no common scores, a name
-            is unknown, or the level is "system" but the systems are unknown.
 
     >>> human = np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]])
     >>> correlation(human, human**2)
@@ -185,9 +161,8 @@ def pairwise_accuracy(
 
     Pairs with equal human scores are skipped; a pair with equal metric scores counts as an error
     (Kocmi et al. 2021, "To Ship or Not to Ship"). At the level "text", pairs of texts within each
-    sample are compared. `human`, `metric`, `level`, `missing` and errors are as for `correlation`.
-
-    Returns the fraction, from 0 to 1, or NaN if all human scores are equal.
+    sample are compared. The result is NaN if all human scores are equal. The module describes the
+    arguments.
 
     >>> pairwise_accuracy(np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [3.0], [2.0]]))
     0.6666666666666666
@@ -204,10 +179,8 @@ def calibrated_accuracy(
     Human scores are often equal, but metric scores rarely are. Therefore, metric differences up to
     a threshold count as ties. The threshold maximizes the accuracy on these data (Deutsch, Foster
     and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At the level
-    "system", pairs of system means are compared. `human`, `metric`, `level`, `missing` and errors
-    are as for `correlation`.
-
-    Returns the fraction, from 0 to 1, or NaN if no sample has two texts with scores.
+    "system", pairs of system means are compared. The result is NaN if no sample has two texts with
+    scores. The module describes the arguments.
 
     >>> human = np.array([[1.0], [1.0], [3.0]])
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]]))
@@ -243,13 +216,11 @@ def partial_correlation(
     level: str = "system",
     missing: str = "drop",
 ) -> float:
-    """Return the partial correlation of a metric with human scores given a covariate.
+    """Return Pearson's partial correlation of a metric with human scores given a covariate.
 
-    The linear effect of the `covariate`, such as the text length, is removed from both scores.
-    `human`, `metric`, `level`, `missing` and errors are as for `correlation`.
-
-    Returns Pearson's partial correlation, from -1 to 1, or NaN if it is not defined, for example
-    with fewer than 4 systems.
+    The linear effect of the `covariate`, such as the text length, is removed from both scores. The
+    result, from -1 to 1, is NaN if it is not defined, for example with fewer than 4 systems. The
+    module describes the other arguments.
 
     >>> lengths = np.array([[9.0], [12.0], [20.0], [16.0], [11.0]])
     >>> human = np.array([[3.0], [5.0], [4.0], [4.0], [2.0]])
@@ -292,7 +263,6 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
 
 
 def check_finite(name: str, scores: np.ndarray) -> None:
-    """Raise ValueError if a score is infinite."""
     if np.isinf(scores).any():
         raise ValueError(f"{name} must be finite, or NaN for missing scores, got an infinite score")
 
@@ -302,9 +272,8 @@ def common_scores(
 ) -> tuple[list[np.ndarray], int]:
     """Return the grids with NaN at the same positions, and the number of dropped samples.
 
-    In grids [systems, samples], a sample is dropped if any system has no score or, with
-    "available", if no system has a score. In grids [texts], texts with a missing score are dropped,
-    and the result is [texts, 1]. Raises ValueError if no scores remain.
+    A sample is dropped if any system has no score or, with "available", if no system has a score.
+    In grids [texts], texts with a missing score are dropped, and the result is [texts, 1].
     """
     check_known("missing", missing, MISSING)
     grids = [np.asarray(grid, dtype=float) for grid in grids]

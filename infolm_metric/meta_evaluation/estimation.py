@@ -25,7 +25,7 @@ Z = float(ndtri(QUANTILE))
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its 95% interval.
+    """Mean with its 95% interval.
 
     Attributes:
         mean: the mean, NaN without ratings.
@@ -40,16 +40,16 @@ class Interval:
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """The mean human score of a system on a criterion.
+    """Mean human score of a system on a criterion.
 
     Attributes:
-        rated: the number of rows with a human score.
-        rows: the total number of rows.
-        ratings: the mean of the ratings alone.
+        rated: number of rows with a human score.
+        rows: number of all rows.
+        ratings: mean of the ratings alone.
         estimate: the prediction-powered estimate.
         metric_weight: lambda of PPI++, in units of the human score per unit of the metric.
-        equivalent_ratings: the number of ratings that, without the metric, would give an equally
-            narrow interval.
+        equivalent_ratings: number of ratings that, without the metric, would give an equally narrow
+            interval.
     """
 
     rated: int
@@ -63,24 +63,17 @@ class MeanEstimate:
 def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     """Estimate the mean human score of all rows.
 
-    The estimate is mean(y) + b (mean(m over all rows) - mean(m over rated rows)), where b is the
-    slope of the ratings y on the metric m in the rated rows. The weight in PPI++ is then
-    lambda = b unrated / rows. The variance is b^2 var(m) / rows plus the jackknife variance, in
-    which b is re-estimated each time to account for its error. Both intervals use t quantiles and
-    Hall's (1992, section 3.5) correction for skewed ratings, which shifts an interval without
-    changing its width.
+    `human` contains the ratings y, float64 [rows], with NaN for unrated rows. `metric` contains the
+    scores m of all rows in any unit, float64 [rows]. The estimate is mean(y) + b (mean(m over all
+    rows) - mean(m over rated rows)), where b is the slope of y on m in the rated rows. The weight
+    in PPI++ is then lambda = b unrated / rows. The variance is b^2 var(m) / rows plus the jackknife
+    variance, in which b is re-estimated each time to account for its error. Both intervals use t
+    quantiles and Hall's (1992, section 3.5) correction for skewed ratings, which shifts an interval
+    without changing its width.
 
-    Args:
-        human: human scores, float64 [rows], NaN for unrated rows.
-        metric: a metric's scores in any unit, float64 [rows].
-
-    Returns:
-        The estimate. It equals the mean of the ratings if no slope can be used, as with fewer than
-        3 ratings, equal metric scores, or ratings of all rows. If all ratings are equal, the
-        interval is NaN.
-
-    Raises:
-        ValueError: the arrays differ in shape, or a metric score is not finite.
+    The estimate equals the mean of the ratings if no slope can be used, as with fewer than 3
+    ratings, equal metric scores, or ratings of all rows. If all ratings are equal, the interval is
+    NaN. Raises ValueError if the arrays differ in shape, or a metric score is not finite.
 
     >>> random = np.random.default_rng(0)
     >>> human = random.normal(70, 10, size=500)
@@ -151,18 +144,10 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
     """Select ids to be rated, in the same proportion from each decile of the metric scores.
 
     `estimate_mean`, which assumes a simple random sample, is valid for this sample: each id has the
-    same probability of selection, and the variance is not larger.
+    same probability of selection, and the variance is not larger. `scores` are the ids' mean metric
+    scores, float64 [ids]; `count` is from 3 to the number of ids; `seed` is the random seed. The
+    result contains the indices of the selected ids in ascending order.
 
-    Args:
-        scores: mean metric score of each id, float64 [ids].
-        count: number of ids to select, from 3 to the number of ids.
-        seed: seed of the selection.
-
-    Returns:
-        Indices of the selected ids, in ascending order.
-
-    >>> select_ids(np.arange(100.0), 10) == select_ids(np.arange(100.0), 10)
-    True
     >>> sorted(index // 10 for index in select_ids(np.arange(100.0), 10))
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
     """
@@ -185,14 +170,8 @@ def check_count(count: int, ids: int) -> None:
 def expected_width(rated: int, rows: int, correlation: float) -> float:
     """Return the expected width of the estimate's interval, in standard deviations of the ratings.
 
-    Args:
-        rated: number of rows to be rated, at least 3.
-        rows: total number of rows.
-        correlation: assumed Pearson correlation of ratings and metric, from -1 to 1; 0 for the
-            interval from the ratings alone.
-
-    Returns:
-        The width.
+    `rated` (at least 3) of `rows` rows are rated. `correlation` is the assumed Pearson correlation
+    of ratings and metric, from -1 to 1; 0 means the interval from the ratings alone.
 
     >>> round(expected_width(100, 1000, 0.6), 3)
     0.33

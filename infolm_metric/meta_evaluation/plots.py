@@ -28,17 +28,12 @@ def check_plot(path: str | PathLike[str]) -> None:
 def plot_agreement(
     table: AgreementTable, path: str | PathLike[str], statistic: str = "pearson"
 ) -> None:
-    """Plot each metric's statistic and its interval, in one panel per level and criterion.
+    """Plot a `statistic` of each metric with its interval, in one panel per level and criterion.
 
-    Args:
-        table: the result of `agreement`.
-        path: the file to write; its extension selects the format, such as .png, .svg or .pdf.
-        statistic: the name of the statistic, as in `Agreement`.
-
-    Raises:
-        ImportError: matplotlib is missing; the extra `plots` installs it.
-        ValueError: the format is unknown, or the statistic is not in the table.
-        OSError: the file cannot be written.
+    `table` is the result of `agreement`. The extension of `path` selects the format, such as .png,
+    .svg or .pdf. Raises ImportError if matplotlib is missing (the extra `plots` installs it),
+    ValueError if the format is unknown or the statistic is not in the table, and OSError if the
+    file cannot be written.
 
     >>> import numpy as np, tempfile
     >>> from infolm_metric.meta_evaluation import agreement

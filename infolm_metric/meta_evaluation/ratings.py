@@ -1,12 +1,12 @@
 """Human scores of system outputs, read from a file or a data set into grids.
 
-Each row contains one system's text for one sample: `system`, `id` (of the sample), `prediction`,
-`references` (a list or a single string), `human` (criterion -> score, higher is better) and
-optionally `metrics` (name -> score of another metric). In a flat table, such as CSV, scores are in
-columns named like `human.fluency` and `metrics.bleu`, or in columns that the caller selects. A
-missing score is null, empty or absent. Rows in which `is_human` is true are skipped, because their
-texts were not written by a system. If no row has a `system`, each row is a sample, and human
-scores are in the column `score` by default.
+Each row is one system's text for one sample: `system`, `id` (of the sample), `prediction`,
+`references` (a list or a string), `human` (criterion -> score, higher is better) and optionally
+`metrics` (name -> score of another metric). In a flat table, such as CSV, scores are in columns
+named like `human.fluency` and `metrics.bleu`, or in columns that the caller selects. A missing
+score is null, empty or absent. Rows in which `is_human` is true are skipped, because no system
+wrote their texts. If no row has a `system`, each row is a sample, and human scores are in the
+column `score` by default.
 """
 
 from __future__ import annotations
@@ -61,14 +61,7 @@ class Ratings:
     human_texts: int = 0
 
     def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Arrange the values of all rows as a grid.
-
-        Args:
-            values: one value per row, [rows].
-
-        Returns:
-            float64 [systems, samples], NaN if a system has no row for a sample; [samples] if the
-            systems are unknown.
+        """Arrange `values`, one per row, as a grid; NaN if a system has no row for a sample.
 
         >>> from infolm_metric.meta_evaluation import read_ratings
         >>> rows = [dict(system=s, id=i, prediction="", references="", human={"fluency": n})
@@ -87,16 +80,9 @@ class Ratings:
         return self.grid([float(len(text)) for text in self.predictions])
 
     def select(self, samples: Iterable[str]) -> Ratings:
-        """Return the ratings of all systems for some of the samples.
+        """Return the ratings of all systems for some `samples`, in their current order.
 
-        Args:
-            samples: sample ids, in any order.
-
-        Returns:
-            The selected ratings, in their current order.
-
-        Raises:
-            ValueError: an id is unknown.
+        Raises ValueError if an id is unknown.
         """
         ids = dict.fromkeys(map(_format_name, samples))
         for name in ids:
@@ -225,8 +211,6 @@ def check_varies(name: str, values: Any) -> None:
 def parse_score(where: str, column: str, value: Any) -> float:
     """Return the score in a cell, or NaN if the cell is empty; strings are parsed as JSON numbers.
 
-    Raises ValueError with the row and the column unless the value is a finite number.
-
     >>> parse_score("line 2", "bleu", "0.5"), parse_score("line 3", "bleu", None)
     (0.5, nan)
     >>> parse_score("line 4", "bleu", "1_0")
@@ -262,10 +246,7 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
 def _index_rows(
     table: Iterable[Row], has_systems: bool, exclusions: Mapping[str, Collection[str]]
 ) -> tuple[dict[tuple[str, str], Row], int]:
-    """Return the system outputs by (system, sample), and the number of human texts.
-
-    If `has_systems` is False, each row is a sample.
-    """
+    """Return the system outputs by (system, sample), and the number of human texts."""
     names: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     texts: dict[tuple[str, str], Row] = {}
     human_texts = 0

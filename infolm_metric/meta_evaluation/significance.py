@@ -2,7 +2,8 @@
 
 Both systems and samples are resampled with replacement, because a new evaluation would have
 different systems and different texts (Deutsch, Dror and Roth 2021, "Boot-Both"). All metrics are
-evaluated on the same resamples, so that their differences can be tested.
+evaluated on the same resamples, so that their differences can be tested. `resamples` and
+`permutations` are whole numbers >= 1; `seed` determines the resamples and permutations.
 """
 
 from __future__ import annotations
@@ -108,9 +109,9 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float]:
 def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
     """Return the two-sided bootstrap p-value of the difference between two statistics.
 
-    This is twice the fraction of resamples on the rarer side of 0. One is added to the numerator
-    and the denominator, so that the p-value is never 0 (Davison and Hinkley 1997, section 4.2). The
-    result is NaN if no resample has both values.
+    This is twice the fraction of resamples on the rarer side of 0, or NaN if no resample has both
+    values. One is added to the numerator and the denominator, so that the p-value is never 0
+    (Davison and Hinkley 1997, section 4.2).
 
     >>> difference_p_value(np.full(99, 0.5), np.full(99, 0.1))
     0.02
@@ -134,21 +135,11 @@ def paired_bootstrap(
 ) -> float:
     """Test the difference between two systems' mean scores with the paired bootstrap.
 
-    As in sacreBLEU, the p-value is the fraction of resamples in which the difference is at least
-    |d| away from the observed difference d (Koehn 2004; Riezler and Maxwell 2005).
-
-    Args:
-        scores: one system's scores, float64 [samples].
-        baseline: the other system's scores for the same samples, float64 [samples].
-        resamples: the number of resamples, >= 1.
-        seed: the seed of the resamples.
-
-    Returns:
-        The two-sided p-value, in (0, 1].
-
-    Raises:
-        TypeError, ValueError: the lists differ in length, have fewer than two scores or contain NaN
-            or infinities, or `resamples` is not a whole number >= 1.
+    As in sacreBLEU, the two-sided p-value, in (0, 1], is the fraction of resamples in which the
+    difference is at least |d| away from the observed difference d (Koehn 2004; Riezler and Maxwell
+    2005). `scores` and `baseline` are the systems' scores for the same samples, float64 [samples].
+    Raises TypeError or ValueError if they differ in length, have fewer than two scores or contain
+    NaN or infinities, or if `resamples` is not a whole number >= 1.
 
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -170,7 +161,7 @@ def approximate_randomization(
     """Test the difference between two systems' mean scores with the paired permutation test.
 
     The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005).
-    `scores`, `baseline`, `resamples`, `seed`, the result and errors are as for `paired_bootstrap`.
+    `scores`, `baseline`, the result and errors are as for `paired_bootstrap`.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -194,26 +185,14 @@ def soft_pairwise_accuracy(
     permutations: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
-    """Return the agreement between the metric's and humans' confidence in system rankings.
+    """Return the agreement between the metric's and humans' confidence in system rankings, 0 to 1.
 
-    This is the mean of 1 - |p_human - p_metric| over all pairs of systems (Thompson, Mathur,
-    Deutsch and Khayrallah 2024; reported by WMT since 2024). p is the one-sided p-value of the
-    paired permutation test over samples. It is near 0 if the first system is clearly better, and
-    near 1 if the second system is. All tests use the same permutations.
-
-    Args:
-        human: human scores, float64 [systems, samples], as for `correlation`.
-        metric: the metric's scores, same shape.
-        missing: as for `correlation`; "available" compares two systems on the samples for which
-            both have scores.
-        permutations: the number of permutations, >= 1.
-        seed: the seed of the permutations.
-
-    Returns:
-        The accuracy, from 0 to 1; NaN for a single system.
-
-    Raises:
-        TypeError, ValueError: a number is invalid, or `correlation` rejects an argument.
+    This is the mean of 1 - |p_human - p_metric| over all pairs of systems, or NaN for a single
+    system (Thompson, Mathur, Deutsch and Khayrallah 2024; reported by WMT since 2024). p is the
+    one-sided p-value of the paired permutation test over samples. It is near 0 if the first system
+    is clearly better, and near 1 if the second system is. All tests use the same permutations.
+    `human`, `metric`, float64 [systems, samples] each, `missing` and errors are as for
+    `correlation`; "available" compares two systems on the samples for which both have scores.
 
     >>> human = np.random.default_rng(0).normal(size=(5, 40)) + np.arange(5.0)[:, None]
     >>> soft_pairwise_accuracy(human, 10 * human)
@@ -279,7 +258,7 @@ class WilliamsTest:
 def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     """Test whether the correlations r12 and r13, which share variable 1, differ.
 
-    Variable 1 is the human score, and variables 2 and 3 are the metrics. With
+    Variable 1 is the human score, and variables 2 and 3 are the metrics. With n systems and
     K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
 
         t(n - 3) = (r12 - r13) sqrt((n - 1)(1 + r23))
@@ -287,18 +266,7 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
 
     Source: Williams 1959; Steiger 1980, equation 7; Graham and Baldwin 2014 for metrics. The
     test assumes Pearson's r of normal variables; for rank correlations, it is an approximation.
-
-    Args:
-        r12: correlation of the first metric with human scores, from -1 to 1, or NaN.
-        r13: correlation of the second metric with human scores.
-        r23: correlation between the two metrics.
-        n: the number of systems, >= 4.
-
-    Returns:
-        The statistic and the p-value.
-
-    Raises:
-        ValueError: n is below 4, or a correlation is outside [-1, 1].
+    Raises ValueError if `n` is below 4, or if `r12`, `r13` or `r23` is outside [-1, 1] and not NaN.
 
     >>> test = williams_test(0.80, 0.72, 0.89, 26)  # Howell, Statistical Methods for Psychology
     >>> round(test.statistic, 3), round(test.p_value, 3)
@@ -326,20 +294,10 @@ def compare_metrics(
 ) -> WilliamsTest:
     """Test whether two metrics differ in their correlation with human scores (Williams' test).
 
-    Systems with a missing mean are skipped.
-
-    Args:
-        human: mean human scores, float64 [systems], NaN for missing means.
-        one: one metric's mean scores, same shape, higher is better.
-        other: the other metric's mean scores.
-        coefficient: "pearson", "spearman" or "kendall".
-
-    Returns:
-        The statistic and the p-value.
-
-    Raises:
-        ValueError: fewer than 4 systems have all means, the lists differ in length or contain
-            infinities, or the coefficient is unknown.
+    `human`, `one` and `other` are mean scores, float64 [systems], higher is better; systems with a
+    missing mean (NaN) are skipped. `coefficient` is "pearson", "spearman" or "kendall". Raises
+    ValueError if fewer than 4 systems have all means, the lists differ in length or contain
+    infinities, or the coefficient is unknown.
 
     >>> human = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     >>> good, bad = human + [0.1, -0.1, 0.1, 0, 0.1, -0.1], np.array([3.0, 1, 2, 6, 4, 5])
@@ -361,13 +319,8 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Correct p-values for multiple testing with Holm's step-down method (Holm 1979).
 
     If hypotheses with a corrected p-value below 0.05 are rejected, the family-wise error rate is at
-    most 0.05.
-
-    Args:
-        p_values: p-values of one family of tests, [tests]; NaN (not defined) is ignored.
-
-    Returns:
-        float64 [tests], from 0 to 1, in the same order.
+    most 0.05. `p_values` are from one family of tests, float64 [tests], as is the result. NaN (not
+    defined) is ignored.
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
