@@ -3,9 +3,8 @@
     python space/export.py FOLDER --metric infolm
 
 The demo starts with the chosen metric. The folder contains the metric's card and module script, so
-`evaluate.load("<user>/<metric>")` works. The Space installs the packages in requirements.txt, which
-pins the demo's dependencies to the tested versions. Push the folder to a Space with git; large
-files are stored in LFS.
+`evaluate.load("<user>/<metric>")` works. Its requirements.txt pins the demo's dependencies to the
+tested versions. Push the folder to a Space with git; large files are stored in LFS.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""BaryScore for `evaluate`: the metric class and its documentation.
-
-`evaluate.load("./infolm_metric/baryscore")` imports a copy of this file, so imports are absolute
-and the module has no state. `evaluate` uses the first metric class in the module's namespace, so
-the base class is not imported by name.
-"""
+"""BaryScore for `evaluate`; infolm_metric.py explains the restrictions on imports and state."""
 
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.core import evaluate_metric
@@ -58,15 +53,10 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 class BaryScore(evaluate_metric.EvaluateMetric):
     """BaryScore for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
-    The first call to `compute` loads the model.
-
-    Args:
-        config_name: must be None, because there are no configurations.
-        **settings: settings of `BaryScoreSettings`, which are the defaults for `compute`, and the
-            arguments that `evaluate.load` passes to every metric.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid.
+    Keyword arguments are settings of `BaryScoreSettings`, which are the defaults for `compute`, and
+    the arguments that `evaluate.load` passes to every metric; `config_name` must be None, because
+    there are no configurations. The first call to `compute` loads the model. Raises TypeError or
+    ValueError if a setting is unknown or invalid.
 
     >>> BaryScore(layers=0)
     Traceback (most recent call last):

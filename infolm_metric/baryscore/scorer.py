@@ -74,11 +74,7 @@ class Encoder:
     def states(self, ids: Sequence[Tensor], layers: Sequence[int]) -> list[Tensor]:
         """Return the hidden states of some layers, [rows, hidden] each; layer 0 is the embeddings.
 
-        `ids` is a list of groups, int64 [texts, tokens] each. The texts of a group have equal
-        lengths, so there is no padding.
-
-        Raises:
-            ValueError: the number of hidden states differs from the model's configuration.
+        `ids` are groups of texts of equal length, int64 [texts, tokens] each; there is no padding.
         """
         ids = [group.to(self.device) for group in ids]
         with deterministic_inference(self.device):
@@ -104,21 +100,17 @@ class Encoder:
 
 
 class BaryScorer(EncodingScorer):
-    """Scores candidates against references; the model is loaded on first use and kept.
+    """Scorer of BaryScore; the model is loaded on first use and kept.
 
-    Args:
-        settings: `BaryScoreSettings`, or None for the defaults.
-        **changed: settings as keyword arguments; every method also accepts them for a single call.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid.
+    `settings` is a `BaryScoreSettings` object, or None for the defaults. Settings can also be
+    passed as keyword arguments, which every method accepts for a single call. The class and its
+    methods raise TypeError or ValueError if an argument is invalid (checked before loading the
+    model), and OSError if the model cannot be found.
 
     >>> scorer = BaryScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])
     >>> result.scores
     {'baryscore': [0.0]}
-    >>> next(scorer.stream([("The cat sat down.", "The cat sat down.")], idf=False))
-    {'baryscore': 0.0}
     """
 
     settings_type = BaryScoreSettings
@@ -136,11 +128,7 @@ class BaryScorer(EncodingScorer):
     # Encoding and comparison.
 
     def open(self, settings: BaryScoreSettings) -> Checkpoint:
-        """Open the encoder's checkpoint.
-
-        Raises:
-            ValueError: the number of layers is unknown, or an empty text would have no tokens.
-        """
+        """Open the encoder's checkpoint, and check its number of layers and special tokens."""
         checkpoint = super().open(settings)
         name, remedy = checkpoint.name, self.architecture.remedy
         if checkpoint.states is None:
@@ -253,27 +241,13 @@ class BaryScorer(EncodingScorer):
     # Explanations.
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
-        """Explain a score by the transport plan between the tokens of two texts.
+        """Explain the score of `candidate` against `reference` by the optimal transport plan.
 
         With idf="references", the reference is the only document, so token weights are uniform. For
-        IDF weights, set idf to a table (`IDF`).
-
-        Args:
-            candidate: the text to score.
-            reference: the text to compare it with.
-            **changed: settings for this call.
-
-        Returns:
-            The score, the tokens of both texts, and the optimal transport plan.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model).
-            OSError: the model cannot be found.
+        IDF weights, set idf to a table (`IDF`). `changed` are settings for this call.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
         >>> explanation = scorer.explain("A cat sat.", "The cat sat.")
-        >>> explanation.candidate.tokens, explanation.reference.tokens
-        (['a', 'cat', 'sat', '.'], ['the', 'cat', 'sat', '.'])
         >>> explanation.candidate.tokens[explanation.moves()[0].candidate]
         'a'
         """

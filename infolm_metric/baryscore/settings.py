@@ -46,9 +46,6 @@ class BaryScoreSettings(ModelSettings):
     def indices(self, states: int) -> tuple[int, ...]:
         """Return the indices of the states to average in a model with `states` hidden states.
 
-        Raises:
-            ValueError: the model has fewer layers than requested.
-
         >>> BaryScoreSettings(layers=2).indices(7), BaryScoreSettings(layers="all").indices(3)
         ((5, 6), (0, 1, 2))
         >>> BaryScoreSettings(layers=8).indices(7)

@@ -47,10 +47,9 @@ def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
 
 
 def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
-    """Return the AB divergence of all pairs of references and candidates.
+    """Return the AB divergence of all pairs, [references, candidates].
 
-    Shapes: [references, vocab], [candidates, vocab] -> [references, candidates]. Values close to 0
-    lose digits. Values are NaN near singular parameters and for sums that underflow.
+    Values close to 0 lose digits. Values are NaN near singular parameters and if a sum underflows.
     """
     total = alpha + beta
     if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
@@ -98,15 +97,14 @@ def _ends(
     """Yield the two ends (log w, log v, y, step) whose weighted sum is the AB divergence.
 
     L(x) = log sum p^(a+b-x) q^x is convex. The AB divergence is its second divided difference over
-    the nodes 0, b and a + b, which correspond to p^(a+b), p^a q^b and q^(a+b). If the nodes
-    coincide, it is half the second derivative of L. Subtract from L its tangent at the middle node,
-    and let r1 and r2 be the values at the outer nodes, at distances h1 and h2 (steps). Then
+    the nodes 0, b and a + b (p^(a+b), p^a q^b and q^(a+b)), or half its second derivative if the
+    nodes coincide. Subtract from L its tangent at the middle node, and let r1 and r2 be the values
+    at the outer nodes, at distances h1 and h2 (steps). All terms of
 
         AB = (r1/h1 + r2/h2) / (h1 + h2)
 
-    has only terms >= 0, so that nothing cancels even if nodes are close. w are the normalised
-    weights at the middle node and v = w exp(y) the weights at an outer node, without the tangent:
-    r = log sum v.
+    are >= 0, so nothing cancels even if nodes are close. w are the normalised weights at the middle
+    node, v = w exp(y) the weights at an outer node without the tangent, and r = log sum v.
     """
     log_p, log_q = to_float64(log_p), to_float64(log_q)
     p_end, q_end, inner = (total, 0.0), (0.0, total), (a, b)

@@ -52,9 +52,6 @@ def distributions(
 
     Texts with equal tokens are encoded once, even if their weights differ. `predict` is
     `predictions` or a version that uses cached logits.
-
-    Raises:
-        ValueError: predictions are not finite.
     """
     # With several masks per context, contexts depend on the positions with nonzero weights.
     by_tokens: dict[Key, list[WeightedText]] = {}
@@ -189,10 +186,7 @@ def batches(
     contexts_per_batch: int | None,
     device: str,
 ) -> Iterator[Batch]:
-    """Yield batches of masked contexts of equal length, longest first, without padding.
-
-    If `contexts_per_batch` is None, `TOKENS_PER_BATCH` limits the batch size.
-    """
+    """Yield batches of masked contexts of equal length, longest first, without padding."""
     groups: dict[tuple[int, int, int, bool], list[MaskedWindow]] = {}
     for window in pieces:
         _, masks, weightings = window.log_weights.shape
@@ -243,10 +237,9 @@ class Accumulator:
     _log_space: dict[int, dict[tuple[int, int], Tensor]] = field(default_factory=dict)
 
     def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
-        """Add positions of one or more texts; the positions of each text must be in order.
+        """Add `logits` [positions, vocab] with `log_weights` [positions, weightings].
 
-        Shapes: logits [positions, vocab], log_weights [positions, weightings] and texts int64
-        [positions].
+        `texts` are int64 [positions]. The positions of each text must be in order.
         """
         vocab = logits.shape[-1]
         log_weights = log_weights.to(logits.device)
@@ -272,10 +265,9 @@ class Accumulator:
                 log_sums[variant] = log_p
 
     def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
-        """Add positions to `sums` [texts, weightings, temperatures, vocab] unless they underflow.
+        """Add logits [positions, vocab] to `sums` [texts, weightings, temperatures, vocab].
 
-        `rows` are logits [positions, vocab]. Returns the mask of skipped positions, bool
-        [positions, weightings, temperatures].
+        Return the mask [positions, weightings, temperatures] of positions skipped due to underflow.
         """
         rows = rows.float()
         high = rows.amax(-1, keepdim=True)
@@ -319,8 +311,7 @@ def interpolate(
 ) -> Tensor:
     """Return log((1 - weight) p + weight m), float64 [texts, vocab]; m is the `token_distribution`.
 
-    This is Jelinek-Mercer interpolation (Zhai and Lafferty 2004). `encodings` maps keys to log p.
-    Texts without tokens keep their p.
+    Jelinek-Mercer interpolation (Zhai and Lafferty 2004). Texts without tokens keep their p.
     """
     log_p = torch.stack([encodings[text.key] for text in texts])
     if not weight:

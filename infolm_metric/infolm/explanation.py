@@ -20,8 +20,7 @@ class TextView:
         tokens: tokens by position, [positions]; a single mask token if no token is maskable.
         weights: float64 [positions], with sum 1.
         log_predictions: log-probabilities, float64 [positions, vocab].
-        log_distribution: logarithm of the weighted mean of the predictions, after interpolation,
-            float64 [vocab].
+        log_distribution: logarithm of their weighted mean after interpolation, float64 [vocab].
     """
 
     tokens: list[str]
@@ -75,14 +74,7 @@ class Explanation:
         return f"<Explanation of {self.measure} {self.score:.6g}: {top}, ...>"
 
     def top(self, count: int = 10) -> list[TokenContribution]:
-        """Return the vocabulary entries with the largest contributions, in descending order.
-
-        Args:
-            count: maximum number of entries.
-
-        Returns:
-            The entries with their probabilities in both texts.
-        """
+        """Return the `count` vocabulary entries with the largest contributions, largest first."""
         indices = self.shares.topk(min(check_whole("count", count), len(self.shares))).indices
         tokens = {*self.candidate.tokens, *self.reference.tokens}
         names = [self.vocabulary[index] for index in indices.tolist()]

@@ -45,11 +45,8 @@ class MaskedLM(ModelWithHead):
     def logits(self, ids: Sequence[Tensor], positions: Sequence[Tensor]) -> Iterator[Tensor]:
         """Yield the logits at the masked positions, context by context, [positions, vocab] each.
 
-        A yielded tensor has at most `LOGITS_PER_BATCH` logits.
-
-        Args:
-            ids: groups of contexts of equal length, int64 [contexts, tokens] each.
-            positions: masked positions of each group, int64 [contexts, masks] each.
+        A tensor has at most `LOGITS_PER_BATCH` logits. `ids`, int64 [contexts, tokens] each, are
+        groups of contexts of equal length. `positions` are int64 [contexts, masks] each.
         """
         ids, positions = ([group.to(self.device) for group in side] for side in (ids, positions))
         most = max(1, device_limit(LOGITS_PER_BATCH, self.device.type) // self.checkpoint.size)
@@ -78,10 +75,7 @@ class MaskedLM(ModelWithHead):
         return logits
 
     def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return the transformers model's logits at the masked positions, [rows, vocab].
-
-        Only the head is restricted to these positions. There is one row per context and mask.
-        """
+        """Return logits [contexts * masks, vocab]; the head runs at the masked positions only."""
         model = self.model
         # Some heads multiply by the embeddings without a linear layer.
         rule = row_rule(model.get_input_embeddings().weight)

@@ -1,8 +1,9 @@
 """Table of the information measures: names, parameter domains, symmetrizations and upper bounds.
 
-p is the reference and q the candidate. All measures are >= 0 and 0 if p = q; lower is better. This
-module does not import torch, so that settings and documentation can use it. To add a measure, add
-an entry here and one to `measures.FORMULAS`.
+p is the reference and q the candidate. All measures are >= 0 and 0 if p = q; lower is better. The
+functions accept a `measure` as a `Measure`, a name or an alias, and `alpha` and `beta` as Python,
+numpy or torch scalars. This module does not import torch, so that settings and documentation can
+use it. To add a measure, add an entry here and one to `measures.FORMULAS`.
 """
 
 from __future__ import annotations
@@ -56,9 +57,8 @@ class Measure:
         joint_domain: description of the valid combinations of parameters.
         accepts: function that returns True for a valid combination of parameters.
         symmetric: True if D(p,q) = D(q,p).
-        upper_bound: function that maps the parameters to the upper bound of D(p,q) and D(q,p) for
-            any vocabulary, or to infinity if there is no bound.
-        jensen_bound: function that maps the parameters to the upper bound of D(p, (p+q)/2).
+        upper_bound: function that returns the upper bound of D(p,q) and D(q,p), or infinity.
+        jensen_bound: function that returns the upper bound of D(p, (p+q)/2), or infinity.
         source: reference to the literature.
     """
 
@@ -180,14 +180,7 @@ ALIASES: dict[str, str] = {
 def resolve(name: str | Measure) -> Measure:
     """Return a measure by its full name or alias; a `Measure` is returned unchanged.
 
-    Args:
-        name: a measure, its name or an alias.
-
-    Returns:
-        The measure.
-
-    Raises:
-        ValueError: the name is unknown; the message suggests the closest known name.
+    Raises ValueError with the closest known name if `name` is unknown.
 
     >>> resolve("fisher_rao").name
     'fisher_rao_distance'
@@ -202,18 +195,9 @@ def resolve(name: str | Measure) -> Measure:
 def check_parameters(
     measure: str | Measure, alpha: Any = None, beta: Any = None
 ) -> dict[str, float]:
-    """Check the parameters that a measure uses.
+    """Check the parameters that a measure uses, and return them by name.
 
-    Args:
-        measure: a measure, its name or an alias.
-        alpha: a Python, numpy or torch scalar.
-        beta: a Python, numpy or torch scalar.
-
-    Returns:
-        The parameters that `measure` uses, by name.
-
-    Raises:
-        ValueError: a parameter is missing, not a finite number, or outside its domain.
+    Raises ValueError if one of them is missing, not a finite number, or outside its domain.
 
     >>> check_parameters("renyi_divergence", alpha=2, beta=7)
     {'alpha': 2.0}
@@ -228,19 +212,10 @@ def check_parameters(
 def upper_bound(
     measure: str | Measure, *, symmetrize: str = "jeffreys", alpha: Any = None, beta: Any = None
 ) -> float:
-    """Return the upper bound of the values of `measures.compare`.
+    """Return the upper bound of the values of `measures.compare` for any vocabulary, or infinity.
 
-    Args:
-        measure: a measure, its name or an alias.
-        symmetrize: "jeffreys", "jensen", "none" or "reverse".
-        alpha: parameter of the alpha, Renyi and AB divergences.
-        beta: parameter of the beta and AB divergences.
-
-    Returns:
-        The upper bound for distributions over any vocabulary, or infinity.
-
-    Raises:
-        ValueError: a name is unknown, or a parameter is outside its domain.
+    `symmetrize` is "jeffreys", "jensen", "none" or "reverse". Raises ValueError if a name is
+    unknown or a parameter is outside its domain.
 
     >>> round(upper_bound("kl_divergence", symmetrize="jensen"), 4)  # log 2
     0.6931
@@ -257,21 +232,11 @@ def upper_bound(
 def parameter_grid(
     measure: str | Measure, alphas: Sequence[Any], betas: Sequence[Any]
 ) -> list[tuple[float | None, float | None]]:
-    """Return the combinations of parameters in a measure's domain.
+    """Return the distinct pairs of `alphas` and `betas` in a measure's domain.
 
-    Args:
-        measure: a measure, its name or an alias.
-        alphas: values of alpha.
-        betas: values of beta.
+    A parameter that the measure does not use is None. Raises ValueError if a value is missing or
+    not a finite number.
 
-    Returns:
-        Distinct pairs (alpha, beta); a parameter that the measure does not use is None.
-
-    Raises:
-        ValueError: a value is missing or not a finite number.
-
-    >>> parameter_grid("ab_divergence", [0, 1], [-1, 2])
-    [(1.0, 2.0)]
     >>> parameter_grid("renyi_divergence", [0.5, 1, 2], [None])
     [(0.5, None), (2.0, None)]
     """

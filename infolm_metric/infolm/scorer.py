@@ -40,14 +40,12 @@ COMPARED_ELEMENTS = 1 << 22  # entries of the distributions that are compared in
 
 
 class InfoLMScorer(EncodingScorer):
-    """Scores candidates against references; the model is loaded on first use and kept.
+    """Scorer of InfoLM; the model is loaded on first use and kept.
 
-    Args:
-        settings: `InfoLMSettings`, or None for the defaults.
-        **changed: settings as keyword arguments; every method also accepts them for a single call.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid.
+    `settings` is an `InfoLMSettings` object, or None for the defaults. Settings can also be passed
+    as keyword arguments, which every method accepts for a single call. The class and its methods
+    raise TypeError or ValueError if an argument is invalid (checked before loading the model), and
+    OSError if the model cannot be found.
 
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])
@@ -159,27 +157,13 @@ class InfoLMScorer(EncodingScorer):
     ) -> list[tuple[InfoLMSettings, Result]]:
         """Score pairs with every combination of the listed values; encode each text once.
 
-        Each result equals the result of `score` with the same settings. The measures are set by
-        `information_measure`. Each measure is combined only with the parameters it uses; values
-        outside its domain, such as alpha = 1, are skipped.
+        Return the settings and the result of each combination; the result equals the result of
+        `score` with these settings. Each measure in `information_measure` is combined only with the
+        parameters it uses; values outside its domain, such as alpha = 1, are skipped.
 
-        Args:
-            predictions: as in `score`.
-            references: as in `score`.
-            temperatures: values > 0. For this and the following lists, None means the value in
-                the settings.
-            interpolations: values from 0 to 1.
-            alphas: finite numbers.
-            betas: finite numbers.
-            idfs: values of the setting `idf`.
-            **changed: settings for this call.
-
-        Returns:
-            The settings and the result of each combination.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model).
-            OSError: the model cannot be found.
+        `predictions` and `references` are as in `score`. The lists are `temperatures` (values > 0),
+        `interpolations` (0 to 1), `alphas` and `betas` (finite numbers), and `idfs` (values of the
+        setting `idf`); None means the value in the settings. `changed` are settings for this call.
         """
         pairs = check_pairs(predictions, references)
         lists = {
@@ -203,19 +187,10 @@ class InfoLMScorer(EncodingScorer):
         return list(zip(plan.grid, results, strict=True))
 
     def distributions(self, texts: Any, **changed: Any) -> Tensor:
-        """Return the vocabulary distribution that the model predicts for each text.
+        """Return the vocabulary distributions of texts: log-probabilities, float64 [texts, vocab].
 
-        Args:
-            texts: a non-empty list of strings, which is also the corpus if idf is "references" or
-                "separate".
-            **changed: settings for this call.
-
-        Returns:
-            Log-probabilities, float64 [texts, vocab].
-
-        Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model).
-            OSError: the model cannot be found.
+        `texts` is a non-empty list of strings, which is also the corpus if idf is "references" or
+        "separate". `changed` are settings for this call.
         """
         settings = self.settings.replace(**changed)
         texts = check_texts("texts", texts)
@@ -236,21 +211,10 @@ class InfoLMScorer(EncodingScorer):
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain a score by the predictions at each position and the contributions of tokens.
 
-        With idf="references", the reference is the only document, so token weights are uniform. For
-        IDF weights, set idf to a table (`IDF`).
-
-        Args:
-            candidate: the text to score.
-            reference: the text to compare it with.
-            **changed: settings for this call, with a single measure and masks_per_pass 0 or 1.
-
-        Returns:
-            The score, the predictions for both texts, and the contribution of each vocabulary
-            entry to the score.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model).
-            OSError: the model cannot be found.
+        Return the score of `candidate` against `reference`, the predictions for both texts, and the
+        contribution of each vocabulary entry. With idf="references", the reference is the only
+        document, so token weights are uniform. For IDF weights, set idf to a table (`IDF`).
+        `changed` are settings for this call, with a single measure and masks_per_pass 0 or 1.
         """
         settings = self.settings.replace(**changed)
         if len(settings.names) > 1:
@@ -402,12 +366,7 @@ class SweepPlan:
         lists: Mapping[str, Sequence[Any] | None],
         changed: dict[str, Any],
     ) -> SweepPlan:
-        """Plan all combinations of the values in `lists`, which maps setting names to lists.
-
-        Raises:
-            TypeError, ValueError: a list or a setting is invalid, or no combination of alpha and
-                beta is in the domain of any measure.
-        """
+        """Plan all combinations of the values in `lists`, which maps setting names to lists."""
         axes: dict[str, list[Any]] = {}
         for name, values in lists.items():
             if values is None:
@@ -451,8 +410,7 @@ class SweepPlan:
     ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
         """Group the indices of settings by IDF tables, then by temperature and interpolation.
 
-        Settings with equal tables share token weights; settings in a subgroup also share
-        distributions.
+        Settings in a group share token weights; settings in a subgroup also share distributions.
         """
         groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
         for index, settings in enumerate(self.grid):

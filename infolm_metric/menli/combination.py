@@ -32,13 +32,9 @@ SHARED_FIELDS = ("metric", "infolm", "transformers", "torch")
 
 @dataclass(frozen=True)
 class CombinedMetric:
-    """The other metric of a combination, on a scale from 0 to 1.
+    """Other metric of a combination, on a scale from 0 to 1.
 
-    Attributes:
-        scorer: the metric's scorer.
-        settings: the metric's settings.
-        baseline: baseline that sets the scale; None: the package's baseline if it matches the
-            settings, else the metric's bounds.
+    If `baseline` is None, the package's baseline sets the scale, or the bounds if none matches.
     """
 
     scorer: Scorer
@@ -65,11 +61,7 @@ class CombinedMetric:
         return values.clip(0.0, 1.0), result.counts
 
     def range(self, statistics: CorpusStatistics) -> Range:
-        """Return the scores that are mapped to 0 and 1; they do not depend on the texts.
-
-        Raises:
-            BaselineNotFoundError: the metric has neither a baseline nor finite bounds.
-        """
+        """Return the scores that are mapped to 0 and 1; they do not depend on the texts."""
         (name,) = self.settings.names
         bounds = self.scorer.bounds(self.settings, name)
         best = bounds[int(self.scorer.higher_is_better)]
@@ -109,22 +101,14 @@ def combine(
 ) -> list[float]:
     """Combine MENLI scores with any metric's scores after min-max scaling (the authors' method).
 
-    A combined score depends on all pairs, so pass the scores of a whole corpus. Constant scores are
-    scaled to 0.5.
+    Return nli_weight N + (1 - nli_weight) M for each pair, from 0 to 1 (best). A combined score
+    depends on all pairs, so pass the `nli_scores` and `other_scores` of a whole corpus. Constant
+    scores are scaled to 0.5. `nli_weight` is from 0 to 1; in the paper, 0.2 to 0.3 works best for
+    translation and 0.8 for summarization. `higher_is_better` is False if lower `other_scores` are
+    better.
 
-    Args:
-        nli_scores: MENLI scores, one per pair, at least two.
-        other_scores: scores of the other metric, one per pair.
-        nli_weight: weight of the MENLI scores, from 0 to 1; in the paper, 0.2 to 0.3 works best for
-            translation and 0.8 for summarization.
-        higher_is_better: False if lower `other_scores` are better.
-
-    Returns:
-        nli_weight N + (1 - nli_weight) M for each pair, from 0 to 1; 1 is best.
-
-    Raises:
-        ValueError: there are fewer than two scores, the lists differ in length, a score is NaN or
-            infinite, or the weight is outside [0, 1].
+    Raises ValueError if there are fewer than two scores, the lists differ in length, a score is NaN
+    or infinite, or the weight is outside [0, 1].
 
     >>> combine([0.875, 0.125, 0.5], [0.25, 0.75, 0.5], nli_weight=0.25, higher_is_better=False)
     [1.0, 0.0, 0.5]
@@ -142,8 +126,6 @@ def combine(
 
 def scaled(scores: np.ndarray, ends: Range, higher: bool = True) -> np.ndarray:
     """Scale scores [pairs] linearly so that `ends` become 0 and 1, or 1 and 0 if lower is better.
-
-    If both ends are equal, as for constant scores, all values are 0.5.
 
     >>> scaled(np.array([1.0, 2.0, 3.0]), (1.0, 3.0)), scaled(np.array([4.0]), (4.0, 4.0))
     (array([0. , 0.5, 1. ]), array([0.5]))

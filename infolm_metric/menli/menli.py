@@ -1,9 +1,4 @@
-"""MENLI for `evaluate`: the metric class and its documentation.
-
-`evaluate.load("./infolm_metric/menli")` imports a copy of this file, so imports are absolute and
-the module has no state. `evaluate` uses the first metric class in the module's namespace, so the
-base class is not imported by name.
-"""
+"""MENLI for `evaluate`; infolm_metric.py explains the restrictions on imports and state."""
 
 from infolm_metric.core import evaluate_metric
 from infolm_metric.menli.scorer import MENLIScorer
@@ -68,15 +63,10 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 class MENLI(evaluate_metric.EvaluateMetric):
     """MENLI for `evaluate`: `compute(predictions=[...], references=[...])`, higher is better.
 
-    The first call to `compute` loads the model.
-
-    Args:
-        config_name: must be None, because there are no configurations.
-        **settings: settings of `MENLISettings`, which are the defaults for `compute`, and the
-            arguments that `evaluate.load` passes to every metric.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid.
+    Keyword arguments are settings of `MENLISettings`, which are the defaults for `compute`, and the
+    arguments that `evaluate.load` passes to every metric; `config_name` must be None, because there
+    are no configurations. The first call to `compute` loads the model. Raises TypeError or
+    ValueError if a setting is unknown or invalid.
 
     >>> MENLI(formula="c-e")
     Traceback (most recent call last):

@@ -89,11 +89,7 @@ class NLIModel(ModelWithHead):
     ) -> Tensor:
         """Return e, n and c of each pair, float64 [pairs, 3]; with two labels, n and c are 0.
 
-        `rows` is the number of pairs per forward pass. `progress` is called with the number of
-        completed pairs.
-
-        Raises:
-            ValueError: an output of the model is infinite or NaN.
+        `rows` is the number of pairs per pass; `progress` is called with the number of pairs done.
         """
         probabilities = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         outputs = [labels.entailment, labels.neutral, labels.contradiction]
@@ -149,10 +145,6 @@ def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) ->
     """Load a checkpoint's model, and check that all of its weights are trained.
 
     If the model misclassifies one of two simple pairs, warn that its labels may be wrong.
-
-    Raises:
-        OSError: the weights are missing, damaged, or could run code.
-        ValueError: the checkpoint lacks a part of the model, such as the classifier.
     """
     model = NLIModel.load(checkpoint, settings, CLASSIFIERS)
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]

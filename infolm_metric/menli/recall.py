@@ -53,9 +53,7 @@ def token_recall(candidate: str, reference: str) -> float:
 
 
 def normalized_tokens(text: str) -> list[str]:
-    """Return the lowercased words, without punctuation and English articles.
-
-    A text that consists only of articles keeps them.
+    """Return the lowercased words, without punctuation and, if other words remain, articles.
 
     >>> normalized_tokens("The U.S. Senate"), normalized_tokens("A")
     (['u', 's', 'senate'], ['a'])

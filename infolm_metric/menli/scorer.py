@@ -36,14 +36,12 @@ PAIR_BYTES = 600  # memory per cached pair, including 24 bytes for its probabili
 
 
 class MENLIScorer(Scorer):
-    """Scores candidates against references or sources; the model is loaded on first use.
+    """Scorer of MENLI, against references or sources; the model is loaded on first use and kept.
 
-    Args:
-        settings: `MENLISettings`, or None for the defaults.
-        **changed: settings as keyword arguments; every method also accepts them for a single call.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid.
+    `settings` is a `MENLISettings` object, or None for the defaults. Settings can also be passed as
+    keyword arguments, which every method accepts for a single call. The class and its methods raise
+    TypeError or ValueError if an argument is invalid (checked before loading the model), and
+    OSError if the model cannot be found.
 
     >>> scorer = MENLIScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["Nobody sat down."], ["The cat sat down."], formula=["e", "e-c"])
@@ -80,16 +78,8 @@ class MENLIScorer(Scorer):
     def select(self, candidates: Any, **changed: Any) -> str:
         """Select the candidate with the best mean score against the others (minimum Bayes risk).
 
-        Args:
-            candidates: a list of strings, such as samples for one input.
-            **changed: settings for this call, with a single formula.
-
-        Returns:
-            The selected candidate; candidates without tokens are skipped if any other has tokens.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model).
-            OSError: the model cannot be found.
+        `candidates` is a list of strings, such as samples for one input; texts without tokens are
+        skipped if others have tokens. `changed` are settings for this call, with one formula.
         """
         settings, texts = self.settings.replace(**changed), check_texts("candidates", candidates)
         with self.lock:

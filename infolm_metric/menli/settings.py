@@ -184,11 +184,7 @@ class MENLISettings(ModelSettings):
         return self.task == SOURCE
 
     def targets(self, references: Any, sources: Any) -> Any:
-        """Return the references, or the sources that replace them.
-
-        Raises:
-            TypeError: both are passed, or the task is "source" and no sources are passed.
-        """
+        """Return the references, or the sources that replace them (required by task="source")."""
         if self.needs_sources and sources is None:
             raise TypeError(NEEDS_SOURCES)
         return super().targets(references, sources)
@@ -314,9 +310,6 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
 
     The three names must begin with "entail", "neutral" and "contradict" (case-insensitive). Models
     with two labels, "entailment" and "not_entailment", are also accepted.
-
-    Raises:
-        ValueError: the names are not recognised, or their number is wrong.
 
     >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
     Labels(entailment=2, neutral=1, contradiction=0)

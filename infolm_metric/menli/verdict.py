@@ -40,14 +40,7 @@ def has_thresholds(scorer: Scorer, signature: Signature) -> bool:
 def describe_verdicts(
     scorer: Scorer, signature: Signature, counts: Mapping[str, int], scores: Iterable[float]
 ) -> str:
-    """Return a line with the verdict on one answer, or the count of each verdict on several.
-
-    Args:
-        scorer: a MENLI scorer.
-        signature: signature of the scores.
-        counts: numbers of texts, tokens and warnings.
-        scores: scores of the answers.
-    """
+    """Return a line with the verdict on one answer, or the count of each verdict on several."""
     if not has_thresholds(scorer, signature):
         return (
             "verdict: none, because thresholds exist only for --task answer with its default "

@@ -106,10 +106,7 @@ def _find_adjectives(text: Text) -> list[int]:
 def _replace_word(
     text: str, random: Random, find: Callable[[Text], list[int]], part: str, join: bool = False
 ) -> str | None:
-    """Replace a random word that `find` selects with another word in the same form.
-
-    With `join`, keep both words and join them with "and".
-    """
+    """Replace a random word that `find` selects with another in the same form, or `join` both."""
     parsed = Text.parse(text)
     indices = find(parsed)
     if not indices:
@@ -396,24 +393,14 @@ ATTACKS: dict[str, Attack] = {
 
 
 def attack(text: str, name: str, seed: int = 0) -> str | None:
-    """Attack a text.
+    """Attack an English text; return None if the attack does not apply or changes nothing.
 
-    Args:
-        text: an English text.
-        name: one of `ATTACKS`.
-        seed: a whole number >= 0. The same text, attack and seed always give the same result.
-
-    Returns:
-        The attacked text, or None if the attack does not apply or changes nothing.
-
-    Raises:
-        TypeError, ValueError: the text is not a string, the attack is unknown, or the seed is not a
-            whole number >= 0.
+    The same `text`, `name` (one of `ATTACKS`) and `seed` always give the same result. Raises
+    TypeError or ValueError if the text is not a string, the attack is unknown, or the seed is not a
+    whole number >= 0.
 
     >>> attack("Alan Bean was born in Wheeler.", "neg")
     'Alan Bean was not born in Wheeler.'
-    >>> attack("Hello.", "num") is None
-    True
     """
     check_text("text", text)
     check_known("attack", name, list(ATTACKS))

@@ -22,13 +22,13 @@ from infolm_metric.robustness.grammar import spell_numbers
 class Item:
     """Texts with the same meaning, to be attacked.
 
+    Raises TypeError or ValueError if `references` is a single string or a reference is not a
+    string.
+
     Attributes:
         id: the id of the item; by default, the number of its first row.
         references: the distinct references.
         paraphrase: another text with the same meaning, or None.
-
-    Raises:
-        TypeError, ValueError: `references` is a single string, or a reference is not a string.
     """
 
     id: str
@@ -70,22 +70,15 @@ class AttackCase:
 
 
 def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
-    """Read items from a table.
+    """Read items from a JSON Lines, CSV, TSV or Parquet file, in the order of their first rows.
 
-    The columns `id` and `paraphrase` are optional. Rows with the same id, such as the outputs of
-    several systems, are merged into one item with all their references. Rows without an id are
-    merged if they have the same references in any order.
+    `path` is the name of a file, or "-" for standard input. `reference_columns` are "references" or
+    "reference" by default. The columns `id` and `paraphrase` are optional. Rows with the same id,
+    such as the outputs of several systems, are merged into one item with all their references. Rows
+    without an id are merged if they have the same references in any order.
 
-    Args:
-        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
-        reference_columns: columns of references (default: "references" or "reference").
-
-    Returns:
-        The items, in the order of their first rows.
-
-    Raises:
-        TypeError, ValueError: the file cannot be read or has no rows, a row has no references, a
-            value is not a string, or an item has two paraphrases.
+    Raises TypeError or ValueError if the file cannot be read or has no rows, a row has no
+    references, a value is not a string, or an item has two paraphrases.
     """
     items: dict[object, Item] = {}
     for index, (where, row) in enumerate(read_rows(path), 1):
@@ -108,26 +101,16 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
 def make_cases(
     items: Iterable[Item], attacks: Sequence[str] = (), seed: int = 0, per_attack: int | None = None
 ) -> list[AttackCase]:
-    """Attack every reference of every item.
+    """Attack every reference of `items`; return the cases in the order of `ATTACKS`.
 
-    The paraphrase of a reference is the first of these that exists: the item's paraphrase; the
-    item's other reference with the fewest words in common; for "num", the reference with its
-    numbers spelled out.
+    References to which an attack does not apply are skipped. The paraphrase of a reference is the
+    first of these that exists: the item's paraphrase; the item's other reference with the fewest
+    words in common; for "num", the reference with its numbers spelled out.
 
-    Args:
-        items: the texts to attack.
-        attacks: names in `ATTACKS` (default: all).
-        seed: a whole number >= 0; the same seed gives the same cases.
-        per_attack: the maximum number of cases per attack, >= 1 (default: no limit). The cases are
-            sampled by a hash of their texts and the seed.
-
-    Returns:
-        The cases, attack by attack in the order of `ATTACKS`. There is no case for a reference to
-        which an attack does not apply.
-
-    Raises:
-        TypeError, ValueError: an attack is unknown, a text is not a string, or a number is not
-            whole or is too small.
+    `attacks` are names in `ATTACKS` (default: all). The same `seed`, a whole number >= 0, gives the
+    same cases. `per_attack` is the maximum number of cases per attack, >= 1 (default: no limit),
+    sampled by a hash of their texts and the seed. Raises TypeError or ValueError if an attack is
+    unknown, a text is not a string, or a number is not whole or is too small.
 
     >>> (case,) = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> case.paraphrase, case.paraphrase_adversary
@@ -168,16 +151,10 @@ def _make_case(item: Item, anchor: str, name: str, seed: int) -> AttackCase | No
 
 
 def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
-    """Read cases from the output of `infolm attack`.
+    """Read cases from the output of `infolm attack`; return each row with its case.
 
-    Args:
-        path: the name of a JSON Lines, CSV, TSV or Parquet file; "-" is standard input.
-
-    Returns:
-        Each row (its location in the file and its values) with its case.
-
-    Raises:
-        TypeError, ValueError: the file cannot be read or has no rows, or a row is not a case.
+    `path` is the name of a file, as in `read_items`; a row is its location and its values. Raises
+    TypeError or ValueError if the file cannot be read or has no rows, or if a row is not a case.
     """
     cases = [(row, _parse_case(*row)) for row in read_rows(path)]
     if not cases:

@@ -257,8 +257,7 @@ CURRENCY = ("$", "€", "£", "¥")
 def find_numbers(text: str) -> list[re.Match[str]]:
     """Return the numbers in a text, except in dates and in words such as "A380".
 
-    A number from 1000 to 2099 without separators is treated as a year, unless it has a unit or a
-    currency symbol.
+    A number from 1000 to 2099 is treated as a year, unless it has separators, a unit or a currency.
 
     >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2000 km, with 3 of 20 on board."
     >>> [number[0] for number in find_numbers(text)]

@@ -1,8 +1,4 @@
-"""Robustness suite: how often metrics detect attacks.
-
-`evaluate_robustness` scores the texts of each attack case against its anchor, and reports how often
-a metric prefers the paraphrase to the attacked anchor.
-"""
+"""Robustness suite: how often metrics prefer a paraphrase to an attacked reference."""
 
 from __future__ import annotations
 
@@ -30,8 +26,7 @@ GROUPS = ("all", *KINDS)
 class CaseScores(NamedTuple):
     """Scores of a case's texts against the anchor (higher is better); NaN for missing texts.
 
-    `anchor` is the anchor's score against itself. If the paraphrase could not be attacked, the
-    sensitivity compares it with the attacked anchor.
+    `anchor` is its score against itself, used if there is no attacked paraphrase.
     """
 
     paraphrase: float
@@ -69,8 +64,7 @@ class AttackResult:
             anchor; ties count as misses.
         low: the lower end of the 95% Wilson interval of the accuracy.
         high: the upper end of the interval.
-        ties: the fraction of cases in which the paraphrase and the attacked anchor have the same
-            score.
+        ties: the fraction of cases in which the paraphrase and the attacked anchor score the same.
         sensitivity: the fraction of cases in which a text scores better than the same text after
             the attack. The text is the paraphrase if it could be attacked, otherwise the anchor.
     """
@@ -104,13 +98,9 @@ class MetricResult:
     attacks: Mapping[str, AttackResult]
 
     def macro(self, statistic: str = "accuracy") -> dict[str, float | None]:
-        """Average a statistic over the attacks, with equal weights.
+        """Average a statistic over the "all", "adequacy" and "fluency" attacks, with equal weights.
 
-        Args:
-            statistic: "accuracy", "sensitivity" or "ties".
-
-        Returns:
-            The means for "all", "adequacy" and "fluency" attacks; None without cases.
+        `statistic` is "accuracy", "sensitivity" or "ties". A mean without cases is None.
         """
         means: dict[str, float | None] = {}
         for group in GROUPS:
@@ -131,17 +121,9 @@ class MetricResult:
 
 
 def wilson_interval(hits: int, n: int) -> tuple[float, float]:
-    """Return the 95% score interval of a proportion (Wilson 1927).
+    """Return the 95% score interval of a proportion, within [0, 1] (Wilson 1927).
 
-    Args:
-        hits: the number of successes, from 0 to `n`.
-        n: the number of trials, >= 1.
-
-    Returns:
-        The lower and the upper end, from 0 to 1.
-
-    Raises:
-        ValueError: `n` is 0, or smaller than `hits`.
+    `hits` of the `n` trials are successes. Raises ValueError if `n` is 0 or smaller than `hits`.
 
     >>> low, high = wilson_interval(8, 10)
     >>> round(low, 4), round(high, 4)
@@ -198,24 +180,15 @@ def evaluate_robustness(
     scorers: Mapping[str, Scorer],
     columns: Sequence[ExternalScores] = (),
 ) -> dict[str, MetricResult]:
-    """Evaluate metrics and external scores on attack cases.
+    """Evaluate metrics (`scorers`, by name) and external scores (`columns`) on attack `cases`.
 
-    Corpus statistics, such as document frequencies, are collected from the distinct anchors. The
-    arguments are checked before any text is scored.
+    Return the results by name: first the metrics, then the columns. If a metric has several scores,
+    each score has an entry named after the metric and the score. Corpus statistics, such as
+    document frequencies, are collected from the distinct anchors.
 
-    Args:
-        cases: the attack cases.
-        scorers: metrics by name.
-        columns: scores of other metrics.
-
-    Returns:
-        The results by name: first the metrics, then the columns. If a metric has several scores,
-        each score has an entry named after the metric and the score.
-
-    Raises:
-        TypeError, ValueError: there are no cases, two metrics have the same name, a metric uses
-            document frequencies of candidates, or a column has infinite scores or the wrong length.
-        OSError: a model cannot be found.
+    The arguments are checked before any text is scored. Raises TypeError or ValueError if there are
+    no cases, two metrics have the same name, a metric uses document frequencies of candidates, or a
+    column has infinite scores or the wrong length; raises OSError if a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
     >>> from infolm_metric.robustness import Item, make_cases

@@ -108,10 +108,7 @@ def _open_with(component: Component, update: Any) -> None:
 
 
 def reproduce(answer: Answer) -> list[str]:
-    """Return Python code that prints the score, an equivalent command, and the signature.
-
-    Settings with default values are omitted.
-    """
+    """Return Python code and a command that omit default settings, and the signature."""
     defaults = SCORERS[answer.metric]().settings
     settings = {k: v for k, v in answer.settings.items() if v != getattr(defaults, k)}
     code = CODE.format(

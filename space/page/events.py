@@ -31,16 +31,9 @@ def answer(
 ) -> Any:
     """Connect a function to the events that trigger it and the edits that clear its answer.
 
-    Args:
-        function: takes the values of `inputs`, and yields updates by component; the last updates
-            are the answer.
-        triggers: events that request an answer.
-        edits: events that invalidate the answer.
-        inputs: input components.
-        outputs: the card, the column to hide if there is no answer, and the column's components.
-        notice: HTML that the card shows if there is no answer.
-        hidden: update that hides the column.
-        **options: options of the event.
+    `function` takes the values of `inputs`, and yields updates by component; the last updates are
+    the answer. `outputs` are the card, the column that the update `hidden` hides if there is no
+    answer, and the column's components. The card shows the HTML `notice` if there is no answer.
     """
     blank = json.dumps([notice, gr.update(**hidden)])
     snapshot = gr.Textbox(visible="hidden", label="asked")

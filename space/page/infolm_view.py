@@ -107,10 +107,7 @@ def _rarity(scorer: Any) -> torch.Tensor:
 
 
 def _words(log_p: torch.Tensor, vocabulary: list[str], count: int, rarity: Any = 1.0) -> Words:
-    """Return the words with the highest probability times rarity, with their probabilities.
-
-    `log_p` and `rarity` are [vocab].
-    """
+    """Return the words with the highest p * `rarity`, both [vocab], and their probabilities p."""
     p = log_p.exp()
     indices = (p * rarity).topk(count).indices.tolist()
     return sorted(((vocabulary[i], float(p[i])) for i in indices), key=lambda entry: -entry[1])

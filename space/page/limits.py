@@ -58,10 +58,7 @@ def check_group(position: str, candidate: str, references: Sequence[str]) -> Non
 
 
 def check_compared(counts: Sequence[int], model: str) -> None:
-    """Raise ValueError if a candidate or its references have too many tokens for "Compare".
-
-    `counts` contains the candidate's number of tokens, then each reference's.
-    """
+    """Raise ValueError if `counts`, the tokens of candidate and references, exceed the limits."""
     limit = COMPARED_TOKENS[model]
     for index, count in enumerate(counts):
         name = "reference" if index and len(counts) == 2 else f"reference {index}"
@@ -70,10 +67,7 @@ def check_compared(counts: Sequence[int], model: str) -> None:
 
 
 def check_file(counts: Sequence[Sequence[int]]) -> None:
-    """Raise ValueError if a text in a file has too many tokens, or if the file costs too much.
-
-    `counts` contains the number of tokens of each text, row by row.
-    """
+    """Raise ValueError if `counts`, the tokens of each text by row, exceed the limits of a file."""
     for index, row in enumerate(counts, 1):
         at_most(f"a text in row {index} has {{}} tokens", max(row), FILE_TOKENS)
     work = sum(count**2 for row in counts for count in row) / FILE_WORK

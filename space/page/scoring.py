@@ -135,12 +135,7 @@ def token_counts(texts: Sequence[str], model: str) -> list[int]:
 def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
-    """Score a candidate against its references.
-
-    Raises:
-        TypeError, ValueError: a text or a setting is invalid.
-        OSError: the model cannot be loaded.
-    """
+    """Score a candidate against its references; invalid requests raise `EXPECTED_ERRORS`."""
     settings = check_settings(metric, settings)
     if not isinstance(references, list):
         raise TypeError(f"references must be a list of strings, got {type(references).__name__}")
@@ -183,9 +178,7 @@ def score_in_parts(
 
     Between parts, other visitors are served, and scoring stops if the visitor has disconnected.
     Token weights are estimated from all pairs, so the scores are the same as in a single call.
-
-    `pairs` and `settings` have been checked. `counts` contains the number of tokens of each text,
-    pair by pair.
+    `counts` are the number of tokens of each text, pair by pair.
     """
     with LOCK:
         scorer = load_scorer(metric, settings["model_name_or_path"])

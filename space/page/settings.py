@@ -58,9 +58,6 @@ CONTROL_KEYS = [(metric, name) for metric, controls in CONTROLS.items() for name
 def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
     """Check the settings of a request, and add the demo's defaults.
 
-    Raises:
-        TypeError, ValueError: the metric or a setting is unknown, or a value is invalid.
-
     >>> check_settings("baryscore", {"idf": False})
     {'model_name_or_path': 'bundled', 'idf': False}
     >>> check_settings("infolm", {"device": "cuda"})
