@@ -66,15 +66,10 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 class InfoLM(evaluate_metric.EvaluateMetric):
     """InfoLM for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
-    The model is loaded by the first call to `compute`.
-
-    Args:
-        config_name: must be None, because there are no configurations.
-        **settings: fields of `InfoLMSettings`, used as defaults by `compute`. The arguments that
-            `evaluate.load` passes to every metric are also accepted.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid.
+    The model is loaded by the first call to `compute`. Fields of `InfoLMSettings` are accepted as
+    defaults for `compute`; an unknown or invalid setting raises TypeError or ValueError. The
+    arguments that `evaluate.load` passes to every metric are also accepted, but `config_name` must
+    be None, because there are no configurations.
 
     >>> InfoLM(temperature=0)
     Traceback (most recent call last):

@@ -14,19 +14,12 @@ from infolm_metric.core.checks import nearest
 
 @dataclass(frozen=True)
 class Metric:
-    """Name and classes of a metric; a class is written as "module:Class".
-
-    Attributes:
-        name: name of the metric.
-        settings: settings class, in a module that does not import torch.
-        scorer: class that computes the scores.
-        evaluate: class for `evaluate.load`.
-    """
+    """Name and classes of a metric; a class is written as "module:Class"."""
 
     name: str
-    settings: str
+    settings: str  # in a module that does not import torch
     scorer: str
-    evaluate: str
+    evaluate: str  # for `evaluate.load`
 
     def settings_type(self) -> Any:
         """Import the settings class."""

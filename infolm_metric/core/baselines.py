@@ -1,9 +1,8 @@
 """Baselines: statistics of the scores of unrelated texts, for verdicts and rescaled scores.
 
 Rescaled scores are 1 for identical texts, and 0 on average for unrelated texts. A baseline is
-bundled with the package or read from a file written by `infolm baseline`. It is valid only for
-scores with the same measure, model, settings, token weighting scheme and number of references. The
-number of references matters because, by chance, the closest of several references is closer.
+valid only for scores with the same measure, model, settings, token weighting scheme and number of
+references. The number matters because, by chance, the closest of several references is closer.
 """
 
 from __future__ import annotations
@@ -236,8 +235,6 @@ def resolve_baseline(
 ) -> Baseline | None:
     """Return the package's baseline for True, a loaded baseline for a path, and None for False.
 
-    Raises TypeError or ValueError for other values.
-
     >>> str(resolve_baseline("infolm", True))[:8], resolve_baseline("infolm", False)
     ('package-', None)
     """
@@ -275,8 +272,7 @@ def most_frequent(
 def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
     """Yield pairs of different texts: up to `pairs` with 1 reference, then with 2, and so on.
 
-    At most 2 * `pairs` texts, selected by a hash, are used. If there are fewer, each text is used
-    in several pairs. Raises ValueError unless there are more distinct texts than `references`.
+    At most 2 * `pairs` texts, selected by a hash, are used; fewer texts are used several times.
 
     >>> [len(part) for part in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]

@@ -105,11 +105,8 @@ def check_device(name: str) -> None:
 def check_value(name: str, value: Any, annotation: Any) -> Any:
     """Check a value against a type annotation and return it as a Python type.
 
-    Lists become tuples, and NumPy and torch scalars become Python numbers.
-
-    Raises:
-        TypeError: the value has a different type.
-        ValueError: the value is an unknown word or is not finite.
+    Lists become tuples, and NumPy and torch scalars become Python numbers. Raises TypeError for
+    other types, and ValueError for unknown words and numbers that are not finite.
 
     >>> check_value("layers", [4, 6], int | tuple[int, ...])
     (4, 6)

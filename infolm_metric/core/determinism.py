@@ -29,15 +29,10 @@ SHIFT = 7  # rows by which a block is moved in the probe
 
 @dataclass(frozen=True)
 class RowRule:
-    """Numbers of rows for which a matrix product computes each row independently of the others.
+    """Numbers of rows for which a matrix product computes each row independently of the others."""
 
-    Attributes:
-        least: minimum number of rows; smaller products are padded with zeros.
-        block: number of rows per product; the last product is padded. None: any number >= `least`.
-    """
-
-    least: int = 1
-    block: int | None = None
+    least: int = 1  # minimum; smaller products are padded with zeros
+    block: int | None = None  # rows per product, the last one padded; None: any number >= `least`
 
     def pad(self, rows: Tensor) -> Tensor:
         """Pad `rows` [rows, in] with zeros to the minimum number of rows."""
@@ -60,9 +55,9 @@ def make_products_reproducible() -> None:
     """Make Intel's MKL compute each row of a product independently of the number of rows.
 
     By default, MKL divides the sums of a row among threads for some numbers of rows. It reads
-    MKL_CBWR when the process computes its first product. The mode therefore stays in effect after
-    the environment is restored, and has no effect in a process that has already computed products.
-    A value set by the user is kept.
+    MKL_CBWR when the process computes its first product, so the mode remains after the variable is
+    removed, and has no effect in a process that has already computed products. A value set by the
+    user is kept.
     """
     if MKL_MODE in os.environ:
         return

@@ -56,26 +56,18 @@ def distributed_score(
 ) -> Result | None:
     """Score pairs on all ranks and return the result for the whole corpus.
 
-    Every rank of `group` must call this function. The result is the same as when a single process
-    scores all pairs. Without `torch.distributed`, the function is equivalent to `scorer.score`.
-    Each rank waits for the slowest rank, up to the `timeout` with which `torch.distributed` was
-    initialized.
+    Every rank of `group` (default: all ranks) must call this function with the same settings. Other
+    arguments are as in `Scorer.score`. The result is the same as when a single process scores all
+    pairs. Without `torch.distributed`, the function is equivalent to `scorer.score`. Each rank
+    waits for the slowest rank, up to the `timeout` with which `torch.distributed` was initialized.
 
-    Args:
-        scorer: scorer of this rank.
-        predictions: as in `Scorer.score`; may be empty on some ranks.
-        references: as in `Scorer.score`; may be empty on some ranks.
-        ranks: "share" (default) if each rank passes different pairs. The result contains the pairs
-            in the order of the ranks, so a list that was divided with slices or
-            `accelerator.split_between_processes` keeps its order. "same" if each rank passes all
-            pairs (as in a Trainer); the ranks divide the work.
-        gather: "all" (default) returns the result on every rank; "main" returns it on rank 0 only.
-        group: participating ranks (default: all).
-        rescale_with_baseline: as in `Scorer.score`.
-        **changed: override the scorer's settings for this call; must be the same on all ranks.
+    With `ranks="share"` (default), each rank passes different pairs, possibly none. The result
+    contains the pairs in the order of the ranks, so a list that was divided with slices or
+    `accelerator.split_between_processes` keeps its order. With `ranks="same"`, each rank passes all
+    pairs (as in a Trainer), and the ranks divide the work.
 
-    Returns:
-        The result for the whole corpus, or None on ranks other than 0 with `gather="main"`.
+    With `gather="all"` (default), every rank returns the result. With `gather="main"`, only rank 0
+    returns it, and the other ranks return None.
 
     Raises:
         TypeError, ValueError: an argument is invalid (checked before loading the model).
@@ -160,8 +152,6 @@ def score_on_ranks(
 
 def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     """Return the number of ranks.
-
-    Raises RuntimeError if there are several processes, but `torch.distributed` is not initialized.
 
     >>> number_of_ranks()
     1

@@ -4,8 +4,9 @@
 linear layers and norms to all texts of a batch together, and attention to texts of equal length.
 For model families without an entry in `FAMILIES`, the transformers model itself is used.
 
-A batch is a list of groups, int64 [texts, tokens] each. All texts of a group have the same length.
-Hidden states ("states") are [rows, hidden], with one row per token; texts are concatenated.
+A batch is a list of groups of equally long texts, int64 [texts, tokens] each. Positions in the
+texts are int64 [texts, positions] per group. Hidden states ("states") are [rows, hidden], with one
+row per token; texts are concatenated.
 """
 
 from __future__ import annotations
@@ -48,10 +49,6 @@ class ModelWithHead:
         """Load a checkpoint's model, and check that all of its weights are trained.
 
         With `fast=False`, the transformers model itself is used; the output is the same.
-
-        Raises:
-            OSError: the weights are missing, damaged, or could run code.
-            ValueError: the checkpoint lacks a part of the model, such as its head.
         """
         model = load_weights(checkpoint, settings.dtype, settings.device)
         device, encoder = model.device, fast_encoder(model) if fast else None
@@ -123,10 +120,7 @@ class FastEncoder(nn.Module):
     def states_at(
         self, ids: Groups, positions: Groups, token_types: Groups | None = None
     ) -> Tensor:
-        """Return the last layer's states at some positions of each text, [rows, hidden].
-
-        `positions` has one tensor per group, int64 [texts, positions].
-        """
+        """Return the last layer's states at some positions of each text, [rows, hidden]."""
         (states,) = self.states(ids, [len(self.layers) - 1], token_types)
         layer, selected = self.layers[-1], states[_row_numbers(ids, positions)]
         attention = self._attend(layer, states, ids, self._biases(ids), selected, positions)
@@ -149,8 +143,7 @@ class FastEncoder(nn.Module):
     ) -> Tensor:
         """Return the attention before its output projection, [rows, hidden].
 
-        By default, every token has a query. If `positions` is passed, only the tokens at these
-        positions have one, and `selected` contains their states.
+        Queries are the tokens at `positions`, with the states `selected`, or by default all tokens.
         """
         queries = states if selected is None else selected
         query_groups = ids if positions is None else positions
@@ -216,10 +209,7 @@ class FastEncoder(nn.Module):
         return row_rule(linear.weight).apply(product, states)
 
     def _buffer(self, name: str, like: Tensor, *shape: int) -> Tensor:
-        """Return an uninitialized tensor in the buffer `name`.
-
-        On a CPU, allocating new memory takes longer than the computation.
-        """
+        """Return an uninitialized tensor in a reused buffer; allocation is slow on a CPU."""
         size = math.prod(shape)
         buffer = self.buffers_by_name.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != like.dtype:
@@ -270,13 +260,9 @@ class Layer(nn.Module):
 class Family:
     """Locations of the modules in a model family's transformers implementation.
 
-    Attributes:
-        layer_attributes: attribute path in a transformers layer for each argument of `Layer`.
-        encoder_attribute: name of the encoder in the base model.
-        layers: returns the layers in order.
-        embedding_projection: returns the projection of the embeddings to the hidden size, or None.
-        position_bias: returns None, or a module whose method `compute_position_bias` maps ids
-            [1, tokens] to an attention bias, [1, heads, tokens, tokens].
+    `layer_attributes` maps the arguments of `Layer` to attribute paths in a transformers layer. The
+    embedding projection maps embeddings to the hidden size. The method `compute_position_bias` of
+    the position bias maps ids [1, tokens] to an attention bias, [1, heads, tokens, tokens].
     """
 
     layer_attributes: dict[str, str]

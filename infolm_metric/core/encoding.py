@@ -36,7 +36,6 @@ class EncodingScorer(Scorer):
     architecture: ClassVar[Architecture]
 
     def unload(self) -> None:
-        """Free the model and the cache; the next call loads the model again."""
         with self.lock:  # not during another thread's call
             self.models = ModelHolder(self.open, self.load)
             self.tokenized: dict[tuple[Any, ...], TokenizedText] = {}
@@ -154,7 +153,6 @@ class EncodingScorer(Scorer):
         return CorpusStatistics(tables)
 
     def check(self, pairs: Pairs, settings: Any, statistics: CorpusStatistics) -> None:
-        """Raise an error before loading weights if the pairs cannot be scored."""
         checkpoint = self.models.checkpoint(settings)
         if isinstance(settings.idf, IDF):
             settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
@@ -220,7 +218,6 @@ class EncodingScorer(Scorer):
         return values, self.count_warnings([*rows, *columns], settings)
 
     def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
-        """Return the model's signature fields."""
         checkpoint = self.models.checkpoint(settings)
         return {
             "model": checkpoint.identity,

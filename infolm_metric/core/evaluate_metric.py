@@ -52,15 +52,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     A metric is a subclass that sets its scorer and documentation. Added pairs are kept in memory,
     and nothing is written to disk. Several processes exchange scores with `compute(ranks=...)`.
 
-    Args:
-        config_name: must be None, because there are no configurations.
-        **settings: settings of the metric, used as defaults by `compute`. The arguments that
-            `evaluate.load` passes to every metric are also accepted: keep_in_memory, cache_dir,
-            seed, hash, experiment_id, max_concurrent_cache_files and timeout. num_process and
-            process_id must have their default values.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid. No model is loaded yet.
+    `settings` are the defaults for `compute`, which loads the model. An unknown or invalid setting
+    raises TypeError or ValueError. `config_name` must be None, because there are no configurations.
+    The arguments that `evaluate.load` passes to every metric, such as cache_dir, are also accepted;
+    num_process and process_id must have their default values.
     """
 
     scorer_type: ClassVar[type[Scorer]]
@@ -135,14 +130,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> None:
         """Add one prediction and its reference or references for `compute`.
 
-        Args:
-            prediction: a string.
-            reference: a string, or a list of strings.
-            source: source text instead of a reference, for metrics that take sources.
-            **inputs: `predictions` and `references`, the argument names in `evaluate.combine`.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid or conflicts with the pairs added before.
+        `prediction` is a string; `reference` is a string or a list of strings. Metrics that take
+        sources accept `source` instead of a reference. `inputs` may contain `predictions` and
+        `references`, the argument names in `evaluate.combine`. Raises TypeError or ValueError if an
+        argument is invalid or conflicts with the pairs added before.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
         check_names(inputs, INPUTS, "add got an unknown argument")
@@ -158,14 +149,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> None:
         """Add predictions and their references for `compute`.
 
-        Args:
-            predictions: a list of strings, possibly empty.
-            references: one reference per prediction, or a list of references per prediction.
-            sources: source texts instead of references, for metrics that take sources.
-            **inputs: unknown arguments, which raise TypeError with a suggestion.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid or conflicts with the pairs added before.
+        `predictions` is a list of strings, possibly empty. `references` contains one reference or a
+        list of references per prediction. Metrics that take sources accept `sources` instead of
+        references. Raises TypeError or ValueError if an argument is invalid or conflicts with the
+        pairs added before, and TypeError with a suggestion for unknown arguments (`inputs`).
         """
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
         references = self.scorer.settings.targets(references, sources)
@@ -190,10 +177,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
         Args:
             predictions: a list of strings; None if all pairs were added before.
-            references: one reference per prediction, or a list of references per prediction; None
-                if all pairs were added before.
+            references: one reference, or a list of references, per prediction.
             sources: source texts instead of references, for metrics that take sources.
-            ranks: None, "share" or "same", as in `distributed_score`.
+            ranks: "share" or "same", as in `distributed_score`; None: score on this process only.
             gather: "all" or "main", as in `distributed_score`.
             return_scores: whether to return the score of each pair.
             details: if False, return only the means, for tools that average every value.
@@ -205,7 +191,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             The scores as a dictionary, or None on ranks other than 0 with `gather="main"`.
 
         Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model); added
+            TypeError, ValueError: an argument is invalid (checked before loading the model). Added
                 pairs are kept.
             OSError: the model cannot be found.
         """
@@ -252,10 +238,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def _check(
         self, predictions: Any, targets: Any, sources: Any, allow_empty: bool = False
     ) -> Pairs:
-        """Return checked pairs; raise ValueError if they cannot be mixed with the added pairs.
-
-        A call scores either references or sources, and either strings or lists of strings.
-        """
+        """Return checked pairs; raise ValueError if they cannot be mixed with the added pairs."""
         options = {"allow_empty": allow_empty, "against_sources": sources is not None}
         pairs = check_pairs(predictions, targets, **options)
         first = self._added[0] if self._added and pairs else pairs

@@ -33,9 +33,7 @@ LONGEST = 1 << 24
 
 
 def check_exists(paths: Sequence[str], again: bool = False) -> None:
-    """Raise ValueError if a file does not exist, or is a stream that must be read repeatedly.
-
-    With `again`, every file will be read more than once.
+    """Raise ValueError if a file is missing, or is a stream that must be read repeatedly (`again`).
 
     >>> check_exists(["missing.txt"])
     Traceback (most recent call last):
@@ -166,7 +164,7 @@ def open_descriptor(path: str | os.PathLike[str]) -> int | None:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a string to a file atomically; see `write_whole`."""
+    """Write a string to a file atomically."""
     write_whole(path, [text.encode()])
 
 
@@ -175,7 +173,7 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
 
     The content is written to a draft in the same folder, which replaces the file when it is
     complete. Special files, files with several hard links and files in folders without write
-    permission are overwritten in place. Raises OSError if writing fails.
+    permission are overwritten in place.
     """
     number, target = open_descriptor(path), Path(os.path.realpath(path))
     draft = target.with_name(f".infolm-{secrets.token_hex(8)}.tmp")

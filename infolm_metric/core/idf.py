@@ -35,18 +35,15 @@ _sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes 
 class IDF:
     """Document frequencies of tokens in a corpus, and the resulting IDF weights.
 
-    Tables are equal if their numbers of documents, frequencies and tokenizers are equal.
+    Tables are equal if their numbers of documents, frequencies and tokenizers are equal. Raises
+    ValueError if a frequency is not an integer between 0 and `documents`.
 
     Attributes:
         documents: number of documents, at least 1.
-        document_frequency: number of documents that contain each token id, int64 [vocab], from 0
-            to `documents`.
+        document_frequency: number of documents that contain each token id, int64 [vocab].
         tokenizer: fingerprint of the tokenizer.
         tokenizer_name: name of the tokenizer for messages.
         digests: hashes of up to ten distinct documents, to detect corpora that are too small.
-
-    Raises:
-        ValueError: a frequency is not an integer between 0 and `documents`.
 
     >>> table = IDF(3, np.array([0, 2, 3]), "5f2e")
     >>> table.weights.round(4).tolist()
@@ -124,15 +121,7 @@ class IDF:
         )
 
     def check_tokenizer(self, fingerprint: str, name: str) -> None:
-        """Raise ValueError unless the table belongs to the tokenizer with this fingerprint.
-
-        Args:
-            fingerprint: fingerprint of the tokenizer.
-            name: name of the tokenizer for messages.
-
-        Raises:
-            ValueError: the fingerprints differ.
-        """
+        """Raise ValueError unless the tokenizer `name` with this `fingerprint` made the table."""
         if fingerprint != self.tokenizer:
             raise ValueError(
                 f"this idf table belongs to the tokenizer {self._label}, but the model uses "
@@ -160,16 +149,13 @@ class IDF:
         its counts, so that the next call does not read the texts again.
 
         Args:
-            corpus: a list of strings or another sequence of strings, a `datasets.Dataset`, one of
-                its columns, or a stream (`datasets.IterableDataset`). If a cell contains a list of
-                strings, each string is a document.
+            corpus: a sequence of strings, a `datasets.Dataset`, one of its columns, or a stream
+                (`datasets.IterableDataset`). If a cell is a list, each string is a document.
             tokenizer: a transformers tokenizer; tokens that it flags as special are not counted.
-            max_length: maximum number of tokens per document, including special tokens; longer
-                documents are truncated. None: no limit.
-            column: column of a data set to read. If there is no column "text", the default is the
-                only column that contains text.
-            processes: number of processes that count a `Dataset` or a list; None: one process, in
-                which the tokenizer uses several threads.
+            max_length: number of tokens, including special tokens, to which documents are
+                truncated; None: no limit.
+            column: column of a data set, by default "text" or else the only column with text.
+            processes: number of processes for a `Dataset` or list; None: one with several threads.
 
         Returns:
             The table, with one entry per token id.
@@ -198,17 +184,8 @@ class IDF:
     ) -> IDF:
         """Create a table by adding up the counts of parts of a corpus.
 
-        Args:
-            rows: counts of each part, see `count_tokens`.
-            tokenizer: a transformers tokenizer.
-            fingerprint: fingerprint of the tokenizer.
-            name: name of the tokenizer for messages.
-
-        Returns:
-            The table.
-
-        Raises:
-            ValueError: there are no documents.
+        `rows` contains the result of `count_tokens` for each part. `fingerprint` belongs to
+        `tokenizer`, and `name` is for messages. Raises ValueError if there are no documents.
         """
         size = vocabulary_size(tokenizer, fingerprint)
         documents, frequency, digests = 0, np.zeros(size, dtype=np.int64), set[str]()
@@ -222,13 +199,9 @@ class IDF:
         return cls(documents, frequency, fingerprint, name, sample)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a JSON file atomically.
+        """Write the table to the JSON file `path` atomically, replacing an existing file.
 
-        Args:
-            path: path of the file; an existing file is replaced.
-
-        Raises:
-            OSError: writing failed; an existing file is unchanged.
+        Raises OSError if writing fails; an existing file is then unchanged.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -257,17 +230,10 @@ class IDF:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:
-        """Load a table written by `save`.
+        """Load a table that `save` wrote to `path`.
 
-        Args:
-            path: path of the file.
-
-        Returns:
-            The table.
-
-        Raises:
-            FileNotFoundError: the file does not exist.
-            ValueError: the file is not a table, is damaged or has an unsupported version.
+        Raises FileNotFoundError if the file does not exist, and ValueError if it is not a table, is
+        damaged or has an unsupported version.
         """
         name = repr(os.fspath(path))
         try:
@@ -331,8 +297,7 @@ class CorpusStatistics:
     def idf_tables(self, settings: Any) -> tuple[IDF | None, IDF | None]:
         """Return the tables for candidates and references; None means uniform weights.
 
-        Tables come from the settings or these statistics. Weights are uniform for a corpus with
-        fewer than two distinct documents.
+        Weights are uniform for a corpus with fewer than two distinct documents.
         """
         if isinstance(settings.idf, IDF):
             return settings.idf, settings.idf

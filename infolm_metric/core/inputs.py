@@ -18,16 +18,12 @@ Pair = tuple[str, list[str]]
 
 @dataclass(frozen=True)
 class Pairs:
-    """Candidates with their references.
-
-    `several` is True if lists of references were passed. `against_sources` is True if the
-    references are sources.
-    """
+    """Candidates with their references."""
 
     predictions: list[str]
     references: list[list[str]]
-    several: bool = False
-    against_sources: bool = False
+    several: bool = False  # lists of references were passed
+    against_sources: bool = False  # the references are sources
 
     @classmethod
     def of(cls, pairs: Iterable[Pair], against_sources: bool = False) -> Pairs:
@@ -68,7 +64,6 @@ class Pairs:
 
     @property
     def texts_by_side(self) -> dict[str, list[str]]:
-        """All candidates and all references."""
         return {"candidates": self.predictions, "references": self.flat_references}
 
     @property
@@ -109,11 +104,6 @@ def check_pairs(
     `predictions` is a list of strings. `references` is a list of strings or of non-empty lists of
     strings. Tuples, NumPy arrays, pandas series and columns of a `datasets.Dataset` are also
     accepted. With `allow_empty`, both lists may be empty.
-
-    Raises:
-        TypeError: a value has the wrong type.
-        ValueError: lengths differ, a list is empty, strings and lists are mixed, or a text is not
-            valid Unicode.
 
     >>> check_pairs(["a cat"], [["a dog", "the cat"]]).references
     [['a dog', 'the cat']]
@@ -160,8 +150,6 @@ def check_pairs(
 
 def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
     """Check and yield each pair: a candidate and its reference or list of references.
-
-    Raises TypeError or ValueError with the index of the invalid pair.
 
     >>> list(iterate_pairs([("a cat", "the cat"), ("a dog", ["the dog", "one dog"])]))
     [('a cat', ['the cat']), ('a dog', ['the dog', 'one dog'])]

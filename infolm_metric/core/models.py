@@ -67,29 +67,17 @@ LOADING = threading.RLock()
 
 @dataclass(frozen=True)
 class Architecture:
-    """Requirements for a metric's model, and error messages for models that do not meet them.
+    """Requirements for a metric's model, and error messages for models that do not meet them."""
 
-    Attributes:
-        auto: transformers class that loads the model.
-        fits: returns True if the class can load a model with this configuration.
-        unfit: completes "this is a ... model, " in the message for a model that does not fit.
-        remedy: advice on which model to choose instead.
-        part: the part that checkpoints of other classes lack, such as the head.
-        masks: True if the tokenizer needs a mask token.
-        folder: folder of the bundled model.
-        variable: environment variable that names the default model.
-        attention: attention implementation of transformers; None for its default.
-    """
-
-    auto: Any
-    fits: Callable[[Any], bool]
-    unfit: str
-    remedy: str
-    part: str
-    masks: bool = False
-    folder: Path = BUNDLED_FOLDER
-    variable: str = ModelSettings.model_variable
-    attention: str | None = None
+    auto: Any  # transformers class that loads the model
+    fits: Callable[[Any], bool]  # True if the class can load a model with this configuration
+    unfit: str  # completes "this is a ... model, " in the message for a model that does not fit
+    remedy: str  # advice on which model to choose instead
+    part: str  # the part that checkpoints of other classes lack, such as the head
+    masks: bool = False  # the tokenizer needs a mask token
+    folder: Path = BUNDLED_FOLDER  # of the bundled model
+    variable: str = ModelSettings.model_variable  # environment variable with the default model
+    attention: str | None = None  # attention implementation of transformers; None: its default
 
 
 @dataclass(frozen=True)
@@ -183,10 +171,9 @@ class Checkpoint(ModelFiles):
 
     @cached_property
     def english(self) -> np.ndarray | None:
-        """Weight of each token as evidence against English, int64 [vocab], or None.
+        """Token weights as evidence against English, int64 [vocab], or None.
 
-        Weights exist only for the vocabulary of the bundled models, which is BERT's uncased
-        English vocabulary.
+        Weights exist only for BERT's uncased English vocabulary, which the bundled models use.
         """
         table = IDF.load(BUNDLED_FOLDER / "idf.json")
         if self.fingerprint != table.tokenizer:
@@ -194,22 +181,13 @@ class Checkpoint(ModelFiles):
         return token_weights(self.tokenizer.get_vocab(), table.weights)
 
     def text_limit(self, max_length: int | None) -> int | None:
-        """Return the maximum length in tokens: `max_length`, or by default the model's limit.
-
-        Raises ValueError if `max_length` is too small for one token or exceeds the model's limit.
-        """
+        """Return the maximum length in tokens: `max_length`, or by default the model's limit."""
         check_max_length(max_length, self.template.overhead, self.positions)
         return self.limit if max_length is None else max_length
 
 
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
-    """Load the tokenizer and configuration of a model, without its weights.
-
-    Raises:
-        OSError: the model does not exist, is damaged or cannot be downloaded.
-        ValueError: the metric does not support the architecture, or the tokenizer lacks a mask
-            token or its vocabulary.
-    """
+    """Load the tokenizer and configuration of a model, without its weights."""
     if name == BUNDLED and revision is not None:
         raise ValueError(
             f"model_name_or_path={name!r} does not support revisions, but got model_revision="
@@ -281,14 +259,9 @@ def open_model(settings: ModelSettings, architecture: Architecture) -> Checkpoin
 def load_weights(
     checkpoint: Checkpoint, dtype: str, device: str | None, optional: str | None = None
 ) -> Any:
-    """Load a checkpoint's model in evaluation mode.
+    """Load a checkpoint's model in evaluation mode, on a GPU by default if enough memory is free.
 
-    The default device is a GPU if it has enough free memory. Weights may be missing if their names
-    contain `optional`.
-
-    Raises:
-        OSError: the weights do not exist, are damaged, or could run code.
-        ValueError: the checkpoint lacks some weights.
+    Weights may be missing if their names contain `optional`.
     """
     if device is None or torch.device(device).type == "cpu":
         make_products_reproducible()
@@ -381,7 +354,6 @@ class TensorCache:
         return len(self._tensors)
 
     def get(self, key: Hashable) -> Tensor | None:
-        """Return the tensor under `key`, or None."""
         tensor = self._tensors.get(key)
         if tensor is not None:
             self._tensors.move_to_end(key)
@@ -405,14 +377,7 @@ class TensorCache:
 
 
 class ModelHolder:
-    """Holder of a checkpoint, its model and a cache of encodings.
-
-    The model is loaded on first use.
-
-    Args:
-        open: function that opens the checkpoint named in the settings.
-        load: function that loads a checkpoint's model, as specified by the settings.
-    """
+    """Checkpoint, model and cache of encodings; the model is loaded on first use."""
 
     def __init__(
         self, open: Callable[[Any], Checkpoint], load: Callable[[Checkpoint, Any], Any]
@@ -473,10 +438,7 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
 
 
 def _weight_files(place: str, **_: Any) -> list[Path]:
-    """Return the files in a folder from which transformers loads weights.
-
-    Raises OSError for pickles that this torch cannot load safely.
-    """
+    """Return the files in a folder from which transformers loads weights."""
     folder = Path(place)
     files = [folder / name for name in WEIGHTS if (folder / name).is_file()][:1]
     if files and files[0].suffix == ".json":

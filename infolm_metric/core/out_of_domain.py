@@ -2,8 +2,8 @@
 
 A subword vocabulary can spell nearly any text, so unknown tokens do not reveal other languages,
 program code or random letters. As in naive Bayes, each token has a weight for or against English,
-and a text is out of domain if the sum exceeds a limit. The weights are rounded coefficients of a
-logistic regression on classes of tokens; docs/reading_a_score.md reports the accuracy.
+and a text is out of domain if the sum exceeds a limit. Weights, int64 [vocab], are coefficients of
+a logistic regression on classes of tokens, rounded; docs/reading_a_score.md reports the accuracy.
 """
 
 from __future__ import annotations
@@ -41,13 +41,10 @@ ELSEWHERE = frozenset(" ".join(WORDS.values()).split())
 
 
 def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
-    """Return each token's weight as evidence against English, int64 [vocab].
+    """Return each token's weight as evidence against English, or for it if negative.
 
-    Negative weights are evidence for English.
-
-    Args:
-        vocabulary: token ids of BERT's uncased English WordPiece vocabulary.
-        idf: inverse document frequencies of the ids in English paragraphs, [vocab].
+    `vocabulary` is BERT's uncased English WordPiece vocabulary, and `idf` contains the inverse
+    document frequencies of its ids in English paragraphs, [vocab].
     """
     weights = np.zeros(len(idf), dtype=np.int64)
     for entry, token in vocabulary.items():
@@ -73,10 +70,7 @@ def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
 
 
 def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int:
-    """Count the texts, int64 [tokens] each, that are not English prose.
-
-    Returns 0 if `weights`, int64 [vocab], is None.
-    """
+    """Count texts, int64 [tokens] each, that are not English prose; 0 if `weights` is None."""
     if weights is None:
         return 0
     return sum(len(tokens) >= FEWEST and int(weights[tokens].sum()) > LIMIT for tokens in texts)

@@ -93,16 +93,10 @@ Extra = Mapping[str, Mapping[str, Mapping[str, list[float]]]]
 
 @dataclass(frozen=True)
 class ChunkScores:
-    """Scores of a chunk of pairs.
+    """Scores of a chunk of pairs."""
 
-    Attributes:
-        scores: scores by name, [pairs] each.
-        counts: numbers of texts and tokens, and number of texts per warning.
-        extra: additional values per pair.
-    """
-
-    scores: dict[str, list[float]]
-    counts: Mapping[str, int] = field(default_factory=Counter)
+    scores: dict[str, list[float]]  # by score name, [pairs] each
+    counts: Mapping[str, int] = field(default_factory=Counter)  # texts, tokens, texts per warning
     extra: Extra = field(default_factory=dict)
 
     @classmethod
@@ -164,14 +158,7 @@ class Result(Mapping[str, Any]):
         return f"<Result of {pairs} {noun}: {means} ({better} is better), {self.signature!r}>"
 
     def mean(self, name: str) -> float:
-        """Return the corpus score, the mean of the scores of all pairs.
-
-        Args:
-            name: full name of the score.
-
-        Returns:
-            The mean, which rounding never moves outside the range of the scores.
-        """
+        """Return the corpus score: the mean of the scores `name`, never outside of their range."""
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:
@@ -190,12 +177,9 @@ class Result(Mapping[str, Any]):
     def as_dict(self, return_scores: bool = True, details: bool = True) -> dict[str, Any]:
         """Return the result as the dictionary that `compute` returns.
 
-        Args:
-            return_scores: whether to include the scores of the pairs.
-            details: if False, return only the means, for tools that average every value.
-
-        Returns:
-            Means, scores, direction, signature and warnings by key.
+        It contains means, scores, direction, signature and warnings. If `return_scores` is False,
+        the scores of the pairs are omitted. If `details` is False, only the means are returned, for
+        tools that average every value.
 
         >>> scores = {"l1_distance": [0.5, 1.5]}
         >>> Result("infolm", scores, Signature({}), False).as_dict(details=False)
@@ -250,30 +234,18 @@ class Result(Mapping[str, Any]):
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean scores of a corpus, without the scores of its pairs.
-
-    Attributes:
-        pairs: number of pairs.
-        means: mean of each score column.
-        signature: everything that can change the scores.
-        counts: numbers of texts and tokens, and number of texts per warning.
-        baseline: statistics of the scores of unrelated texts, by score name; None if no baseline
-            matches.
-        resumed: number of pairs that were scored before the job was resumed.
-    """
+    """Mean scores of a corpus, without the scores of its pairs."""
 
     pairs: int
-    means: Mapping[str, float]
+    means: Mapping[str, float]  # by score column
     signature: Signature
-    counts: Mapping[str, int]
-    baseline: Mapping[str, BaselineStats] | None = None
-    resumed: int = 0
+    counts: Mapping[str, int]  # texts, tokens, texts per warning
+    baseline: Mapping[str, BaselineStats] | None = None  # by score name; None if none matches
+    resumed: int = 0  # pairs that were scored before the job was resumed
 
 
 def join_results(parts: Sequence[Result]) -> Result:
-    """Join the results of consecutive parts of a corpus.
-
-    Raises ValueError if their signatures differ.
+    """Join the results of consecutive parts of a corpus, which must have the same signature.
 
     >>> counts = Counter(texts=2)
     >>> half = Result("infolm", {"l1_distance": [0.5]}, Signature({}), False, counts)

@@ -1,4 +1,9 @@
-"""Abstract base class of the scorers of all metrics."""
+"""Abstract base class of the scorers of all metrics.
+
+Methods for users check all arguments before they load a model. They raise TypeError or ValueError
+for an invalid argument, and OSError if the model cannot be found. Settings in `changed` override
+the scorer's settings for one call.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +43,8 @@ class Scorer(ABC):
     `model_fields`. A metric that encodes each text once and compares encodings extends
     `core.encoding.EncodingScorer` instead. The model is loaded on first use and kept in memory.
 
-    Args:
-        settings: settings of the metric; None for the defaults.
-        **changed: settings as keyword arguments; every method accepts them for one call.
-
-    Raises:
-        TypeError, ValueError: a setting is unknown or invalid.
+    `settings` are by default the metric's default settings. Keyword arguments override them, and
+    every method accepts them for one call. Invalid settings raise TypeError or ValueError.
     """
 
     settings_type: ClassVar[type[Any]]
@@ -90,11 +91,9 @@ class Scorer(ABC):
         Args:
             predictions: the candidates, a list of strings.
             references: one reference per candidate, or a list of references per candidate.
-            sources: source texts to score against instead of references, for metrics that take
-                sources (MENLI).
-            rescale_with_baseline: True to also rescale scores with the package's baseline, or the
-                path of a baseline written by `infolm baseline`. A rescaled score of 1 is the best
-                possible score, and 0 is the mean score of unrelated texts.
+            sources: source texts instead of references, for metrics that take sources (MENLI).
+            rescale_with_baseline: also rescale scores with the package's baseline (True) or a file
+                written by `infolm baseline`: 1 is the best score, 0 the mean of unrelated texts.
             verbose: show a progress bar.
             **changed: override the scorer's settings for this call.
 
@@ -116,21 +115,12 @@ class Scorer(ABC):
         return result
 
     def stream(self, pairs: Iterable[Any], **changed: Any) -> Iterator[dict[str, float]]:
-        """Score a stream of any number of pairs, in order.
+        """Score a stream of any number of pairs, and yield each pair's scores by name, in order.
 
-        A few hundred pairs are read ahead. With idf="references" or idf="separate", the pairs are
-        read twice, so they cannot be an iterator. With idf=False or a table, they are read once.
-
-        Args:
-            pairs: an iterable of (candidate, reference) or (candidate, list of references).
-            **changed: override the scorer's settings for this call.
-
-        Returns:
-            An iterator that yields the scores of each pair by name.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid. Invalid pairs raise errors during
-                iteration.
+        `pairs` is an iterable of (candidate, reference) or (candidate, list of references). A few
+        hundred pairs are read ahead. With idf="references" or idf="separate", the pairs are read
+        twice, so they cannot be an iterator. With idf=False or a table, they are read once. Raises
+        TypeError or ValueError for invalid arguments, and during iteration for invalid pairs.
         """
         settings = self.settings.replace(**changed)
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
@@ -168,20 +158,13 @@ class Scorer(ABC):
     ) -> Signature:
         """Return the signature, which contains everything that can change a score.
 
-        For the same inputs, scores with equal signatures agree within float32 tolerance. Model
-        weights are not loaded.
+        It consists of "name:value" fields joined by "|", including versions, with floats in full
+        precision. For the same inputs, scores with equal signatures agree within float32 tolerance.
+        Model weights are not loaded.
 
-        Args:
-            settings: settings to use instead of the scorer's settings.
-            statistics: corpus statistics; if passed, the signature contains the weighting scheme.
-            against_sources: True if candidates are scored against sources.
-            **changed: override the settings.
-
-        Returns:
-            "name:value" fields joined by "|", including versions, with floats in full precision.
-
-        Raises:
-            TypeError, ValueError: a setting is unknown or invalid.
+        `settings` and `changed` override the scorer's settings. With corpus `statistics`, the
+        signature contains the weighting scheme. `against_sources` is True if candidates are scored
+        against sources. Raises TypeError or ValueError if a setting is unknown or invalid.
         """
         settings = (self.settings if settings is None else settings).replace(**changed)
         fields: dict[str, object] = {"metric": settings.metric}
@@ -197,22 +180,12 @@ class Scorer(ABC):
         return Signature(fields | {"infolm": __version__} | versions)
 
     def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
-        """Score every candidate against every reference; encode each text once.
+        """Score all `candidates` against all `references`, float64 [candidates, references].
 
-        If idf is False or a table, each value equals the score of the pair alone to within 1e-9.
-        With idf="references", documents are counted in `references`.
-
-        Args:
-            candidates: a list of strings.
-            references: a list of strings.
-            **changed: override the scorer's settings for this call, with only one score name.
-
-        Returns:
-            float64 [candidates, references].
-
-        Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model).
-            OSError: the model cannot be found.
+        Each text is encoded once if the metric encodes texts separately and the encodings fit in
+        the cache. Only one score name is allowed. If idf is False or a table, each value equals the
+        score of the pair alone to within 1e-9. With idf="references", documents are counted in
+        `references`. Raises the same errors as `score`.
         """
         return self._matrix(candidates, references, self.settings.replace(**changed))
 
@@ -234,21 +207,11 @@ class Scorer(ABC):
         return values
 
     def select(self, candidates: Any, **changed: Any) -> str:
-        """Select the candidate with the best mean score against the others (minimum Bayes risk).
+        """Return the candidate with the best mean score against the others (minimum Bayes risk).
 
-        Of several equally good candidates, the first is selected. Token weights are uniform unless
-        idf is a table.
-
-        Args:
-            candidates: a list of strings, such as samples for one input.
-            **changed: override the scorer's settings for this call, with only one score name.
-
-        Returns:
-            One of the candidates.
-
-        Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model).
-            OSError: the model cannot be found.
+        `candidates` is a list of strings, such as samples for one input. The first of several
+        equally good candidates is returned. Only one score name is allowed. Token weights are
+        uniform unless idf is a table. Raises the same errors as `score`.
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
         texts = check_texts("candidates", candidates)
@@ -263,11 +226,7 @@ class Scorer(ABC):
     # Methods for commands, jobs, distributed scoring and the demo; arguments are already checked.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
-        """Collect the statistics (document frequencies) of a corpus or a part of a corpus.
-
-        The statistics of several parts can be added. `texts` contains the texts of both sides, with
-        the keys "candidates" and "references".
-        """
+        """Collect corpus statistics of `texts`, with the keys "candidates" and "references"."""
         return CorpusStatistics()
 
     def score_part(
@@ -278,10 +237,7 @@ class Scorer(ABC):
         baseline: Baseline | None = None,
         verbose: bool = False,
     ) -> Result:
-        """Score a corpus or a part of it, using the statistics of the whole corpus.
-
-        With a baseline, which must match the settings, scores are also rescaled.
-        """
+        """Score pairs with the statistics of the whole corpus; with a baseline, also rescale."""
         counts = Counter(pairs.counts)
         stats = self.baseline_stats(settings, statistics, baseline, counts) if baseline else {}
         self.check(pairs, settings, statistics)
@@ -339,11 +295,8 @@ class Scorer(ABC):
     ) -> dict[int, dict[str, BaselineStats]]:
         """Look up baseline statistics by number of references and score name.
 
-        If `baseline` is None, use the package's baseline, and return an empty dictionary if it does
-        not match the settings.
-
-        Raises:
-            BaselineNotFoundError: `baseline` does not match the settings.
+        Raises BaselineNotFoundError if `baseline` does not match the settings. If it is None, the
+        package's baseline is used, and the result is empty if that does not match.
         """
         table = baseline or baselines.package_baseline(settings.metric)
         weights = statistics.weight_scheme(settings)

@@ -126,11 +126,7 @@ class Settings:
         return self.replace(**{self.names_field: name}) if self.names_field else self
 
     def targets(self, references: Any, sources: Any) -> Any:
-        """Return the references, or the sources if these are passed instead.
-
-        Raises:
-            TypeError: both are passed, or the metric does not accept sources.
-        """
+        """Return the references, or the sources if these are passed instead."""
         if sources is None:
             return references
         if not self.takes_sources:
@@ -217,7 +213,6 @@ class ModelSettings(Settings):
         object.__setattr__(self, "model_name_or_path", self._model())
 
     def without_reuse(self: AnySettings) -> AnySettings:
-        """Return these settings without a cache of encodings."""
         return self.replace(reuse_memory=0)
 
     def _model(self) -> str:
@@ -308,11 +303,7 @@ def _number_or_word(word: str) -> int | float | str:
 def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
     """Resolve the setting `idf` to "references", "separate", False or a table.
 
-    Words are looked up in `IDF_WORDS`. "bundled" loads the package's table, and a path loads a
-    saved table.
-
-    Raises:
-        ValueError: the file does not exist.
+    "bundled" loads the package's table, and a path a saved table. See `IDF_WORDS` for other words.
     """
     if isinstance(value, IDF):
         return value

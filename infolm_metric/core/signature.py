@@ -9,13 +9,10 @@ _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
 
 
 class Signature(str):
-    """Signature string `name:value|name:value`; `fields` maps names to values.
+    """Signature string `name:value|name:value`; `fields` maps names to values, in order.
 
     In the string, the characters `|` and `%` of a value are escaped as %7C and %25. False is
     written as "no" and None as "none".
-
-    Args:
-        fields: values by name, in order.
 
     >>> signature = Signature({"metric": "infolm", "idf": False, "model": "a|b"})
     >>> signature, signature.fields["model"]
@@ -25,7 +22,6 @@ class Signature(str):
     fields: Mapping[str, str]
 
     def __new__(cls, fields: Mapping[str, object]) -> Signature:
-        """Format the fields."""
         words = {
             name: "no" if value is False else "none" if value is None else str(value)
             for name, value in fields.items()
@@ -41,10 +37,7 @@ class Signature(str):
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Parse a signature string.
-
-        Raises:
-            ValueError: a field has no value.
+        """Parse a signature string; raise ValueError if a field has no value.
 
         >>> Signature.parse("metric:infolm|model:a%7Cb").fields
         {'metric': 'infolm', 'model': 'a|b'}

@@ -44,27 +44,18 @@ class Cells(dict[str, str]):
 class Source:
     """Pairs of candidates and references that can be read any number of times.
 
-    Attributes:
-        name: name for messages.
-        rows: returns an iterator over all rows.
-        candidate_column: by default the only one of CANDIDATE_COLUMNS that is present.
-        reference_columns: by default the only one of REFERENCE_COLUMNS that is present.
-        files: input files, which must not be overwritten.
-        against_sources: True if the reference columns contain sources.
-        load: returns the data set, or the path of the table; None for strings and text files.
-
     >>> row = {"prediction": "a cat", "references": ["the cat", "cats"]}
     >>> list(Source("two texts", lambda: iter([("row 1", row)])))
     [('a cat', ['the cat', 'cats'])]
     """
 
-    name: str
+    name: str  # for messages
     rows: Callable[[], Iterator[Row]]
-    candidate_column: str | None = None
-    reference_columns: Sequence[str] = ()
-    files: tuple[str, ...] = ()
-    against_sources: bool = False
-    load: Callable[[], Any] | None = None
+    candidate_column: str | None = None  # None: the only one of CANDIDATE_COLUMNS in the row
+    reference_columns: Sequence[str] = ()  # (): the only one of REFERENCE_COLUMNS in the row
+    files: tuple[str, ...] = ()  # input files, which must not be overwritten
+    against_sources: bool = False  # the reference columns contain sources
+    load: Callable[[], Any] | None = None  # data set or path of a table; None: strings or text
 
     def __iter__(self) -> Iterator[Pair]:
         return (self.pair(row) for row in self.rows())
@@ -279,8 +270,7 @@ def load_dataset(
     """Load a `datasets.Dataset` or IterableDataset from the Hub or a folder.
 
     The folder contains data files or the output of `save_to_disk`. `split` is optional if there is
-    only one. With `streaming`, nothing is downloaded in advance. Raises ValueError if the split
-    does not exist, and OSError if the data set cannot be loaded.
+    only one. With `streaming`, nothing is downloaded in advance.
     """
     import datasets
 
@@ -419,8 +409,6 @@ PYTHON = re.compile(rf"({QUOTED})|np\.str_\(({QUOTED})\)|\bnan\b")
 
 def _parse_cell(name: str, cell: str) -> Any:
     r"""Parse a cell that contains a list as a JSON or Python literal; return other cells unchanged.
-
-    Raises ValueError for dictionaries, sets and lists without commas; `name` is used in messages.
 
     >>> _parse_cell("x", "['a cat', \"it's\"]"), _parse_cell("x", "[sic] a cat")
     (['a cat', "it's"], '[sic] a cat')

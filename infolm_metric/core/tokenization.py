@@ -48,14 +48,12 @@ class TokenizedText:
 class Window:
     """Part of a long text that fits the model.
 
-    Windows overlap, but each maskable token of the text is encoded in only one window. `indices`
-    are the indices of a window's tokens among the text's maskable tokens, and `positions` are their
-    positions in `ids`.
+    Windows overlap, but each maskable token of the text is encoded in only one window.
     """
 
     ids: np.ndarray  # int64 [tokens]
-    indices: np.ndarray  # int64 [indices]
-    positions: np.ndarray  # int64 [indices]
+    indices: np.ndarray  # of the tokens among the text's maskable tokens, int64 [indices]
+    positions: np.ndarray  # of these tokens in `ids`, int64 [indices]
 
 
 def check_max_length(
@@ -108,9 +106,7 @@ def equal_length_batches(
 def pack(
     groups: Iterable[Group], cost: Callable[[Group], float], limit: float
 ) -> Iterator[list[Group]]:
-    """Yield lists of consecutive groups with a total cost of at most `limit`.
-
-    A group that costs more is yielded alone.
+    """Yield lists of consecutive groups that cost at most `limit` in total, or of a single group.
 
     >>> list(pack([3, 1, 1, 5], cost=float, limit=4))
     [[3, 1], [1], [5]]
