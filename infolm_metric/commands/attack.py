@@ -2,15 +2,15 @@
 
 FILE is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with a column references (or reference) and
 optional columns id and paraphrase. Rows with the same id form one item. Each attack is applied to
-every distinct reference of an item, called the anchor. The anchor's paraphrase is the value of the
-column paraphrase, or else the item's other reference that shares the fewest words with the anchor,
-or else, for num, the anchor with its numbers spelled out.
+every distinct reference of an item, called the anchor. The anchor's paraphrase is the first of
+these that exists: the value in the column paraphrase, the item's other reference that shares the
+fewest words with the anchor, and (for num) the anchor with its numbers spelled out.
 
 The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
-attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The same text and seed
-always give the same attack. infolm robustness reports the fraction of cases in which the paraphrase
-scores better than the adversary (accuracy; a tie is a miss), and the fraction of texts that score
-better than their attacked versions (sensitivity, usually much higher).
+attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The result of an attack
+depends only on the text and the seed. infolm robustness reports the fraction of cases in which the
+paraphrase scores better than the adversary (accuracy; a tie is a miss), and the fraction of texts
+that score better than their attacked versions (sensitivity, usually much higher).
 
 For example:
   infolm attack outputs.jsonl -o attacked.jsonl

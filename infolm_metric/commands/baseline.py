@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
     texts = [text for text in corpus if text.strip()]
     if len(set(texts)) < 2 * LEAST_PAIRS:
         raise ValueError(
-            f"the corpus has {len(set(texts))} distinct texts; a baseline requires at least "
-            f"{2 * LEAST_PAIRS}, preferably 1000"
+            f"the corpus must have at least {2 * LEAST_PAIRS} distinct texts, preferably 1000, "
+            f"got {len(set(texts))}; add texts"
         )
     scorer = options.make_scorer(settings)
     baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)

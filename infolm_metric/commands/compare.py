@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     text = f"{' or '.join(TESTS.values())} (default: bootstrap)"
     group.add_argument("--test", choices=TESTS, default="bootstrap", help=text)
     options.add_resampling(group)
-    text = "exit with code 1 if a system is significantly worse than the first, or has no verdict"
+    text = "exit with code 1 if a system is significantly worse than the first or has no verdict"
     group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_settings(parser, types)
 
@@ -47,14 +47,14 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 def run(arguments: argparse.Namespace) -> None:
     names, paths = arguments.systems, [*arguments.systems, *arguments.references]
     if len(names) < 2 or len({*names}) < len(names):
-        raise ValueError(f"SYSTEM must be two or more different files, got {', '.join(names)}")
+        raise ValueError(f"SYSTEM must name at least two different files, got {', '.join(names)}")
     options.check_output(arguments, *paths)
     options.check_resampling(arguments)
     settings = options.read_settings(arguments.metric, arguments)
     if "candidates" in settings.idf_sides:
         raise ValueError(
-            "--idf separate estimates token weights from each system's own texts, so scores are "
-            "not comparable; use references, none or a file written by infolm idf"
+            "--idf separate estimates token weights from each system's texts, so scores are not "
+            "comparable; use references, none, bundled or a file written by infolm idf"
         )
     rows = [
         [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
@@ -121,7 +121,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Return each system's mean, interval, p-value and verdict, from scores [systems * texts].
 
-    The verdict is None if the texts are out of domain.
+    The verdict is None if more than a tenth of the texts are out of domain.
     """
     from infolm_metric.meta_evaluation import significance
 
@@ -170,6 +170,6 @@ def _lines(
         f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. Difference and "
         f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
         f"({arguments.resamples} resamples, seed {arguments.seed}). Verdict: better or worse if "
-        f"p < {SIGNIFICANCE_LEVEL}, otherwise unsure; none if the texts are out of domain."
+        f"p < {SIGNIFICANCE_LEVEL}, otherwise unsure; none if too many texts are out of domain."
     )
     yield f"signature: {result.signature}"

@@ -5,10 +5,10 @@ DATA is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with one row per system 
   {"system": "A", "id": "1", "prediction": "...", "references": ["..."], "human": {"fluency": 80}}
 
 In CSV, human scores are in columns named like human.fluency, or in columns selected with
---criterion. Scores of other metrics are optional: "metrics": {"bleu": 31.5}, columns named like
-metrics.bleu, or columns selected with --scores. Leave missing scores empty. Rows with
-"is_human": true are skipped. If no row has a system, human scores are in the column score, and all
-texts are correlated as one group, at the text level.
+--criterion. Scores of other metrics are optional: write "metrics": {"bleu": 31.5}, name columns
+like metrics.bleu, or select columns with --scores. Leave missing scores empty. Rows with
+"is_human": true are skipped. If no row has a system, human scores are by default read from the
+column score, and all texts are correlated as one group, at the text level.
 
 For example:
   infolm correlate ratings.jsonl --model bundled -m fisher_rao -m l1 --against bleu
@@ -90,11 +90,11 @@ def run(arguments: argparse.Namespace) -> None:
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     metrics, signature, remarks = dict(ratings.metrics), None, []
     if ratings.human_texts:
-        remarks.append(f"Skipped {ratings.human_texts} rows with human texts.")
+        remarks.append(f"Skipped {ratings.human_texts} human-written texts.")
     if settings is not None:
         grids, result = score_ratings(settings, ratings, arguments)
         metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
-        direction = "higher is better" if result.higher_is_better else "lower is better; negated"
+        direction = "higher is better" if result.higher_is_better else "lower is better (negated)"
         remarks += [f"{', '.join(names)}: {direction}.", f"signature: {signature}"]
     table = agreement(
         ratings.human,
@@ -133,7 +133,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
         if name not in ratings.metrics:
             raise ValueError(
                 f"--lower-is-better {name}: no such metric column; the data has "
-                f"{', '.join(map(repr, ratings.metrics)) or 'none; name columns with --scores'}"
+                f"{', '.join(map(repr, ratings.metrics)) or 'none; select columns with --scores'}"
             )
     negative_grids = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})

@@ -53,16 +53,16 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_metric(parser, types)
     options.add_output(parser.add_argument_group("output"))
     add = parser.add_argument_group("before rating").add_argument
-    text = "select N ids to be rated, and report the expected width of the intervals"
+    text = "select N ids to rate, and report the expected width of the intervals"
     add("--plan", type=int, metavar="N", help=text)
-    text = "assumed correlation of ratings and metric, for the expected width (default: 0.5)"
+    text = "assumed correlation between ratings and metric, for the expected width (default: 0.5)"
     add("--correlation", type=float, default=0.5, metavar="R", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     options.add_settings(parser, types)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the rows, then estimate the mean human scores, or select ids to be rated."""
+    """Score the rows, then estimate the mean human scores or select ids to rate."""
     options.check_output(arguments, arguments.data)
     check_at_least("--seed", arguments.seed, 0)
     if not -1 <= arguments.correlation <= 1:
@@ -111,8 +111,8 @@ def _column(ratings: Ratings) -> np.ndarray:
     missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
     if missing:
         raise ValueError(
-            f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}, which is "
-            "required even for unrated rows; add the scores or remove the rows"
+            f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}; unrated "
+            "rows also require a score, so add the scores or remove the rows"
         )
     return grid
 
@@ -158,8 +158,8 @@ def _estimate(
     _warn_of_few([estimate.rated for estimate in estimates])
     if equal := sum(math.isnan(estimate.ratings.low) for estimate in estimates):
         warnings.warn(
-            f"infolm: {equal} of {len(estimates)} estimates have no interval, because there are "
-            "fewer than two ratings or all ratings are equal; rate more texts",
+            f"infolm: {equal} of {len(estimates)} estimates have no interval, because they "
+            "have fewer than two ratings or all ratings are equal; rate more texts",
             stacklevel=2,
         )
     return _report(means, differences), _lines(means, differences, arguments)
@@ -222,7 +222,7 @@ def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespa
             for (*names, criterion), result in differences.items()
         ]
         lines += [*layout(header, table, left=2), ""]
-    note = "Brackets: 95% intervals. Rated rows must be a random sample or selected with --plan."
+    note = "Brackets: 95% intervals. Rated rows must be a random sample or be selected with --plan."
     return [*lines, note]
 
 

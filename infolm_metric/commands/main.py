@@ -6,8 +6,8 @@ torch, transformers, scipy, datasets and evaluate only when needed, so that help
 about arguments or files appear without delay.
 
 Results are written to standard output; warnings, progress and errors to standard error. The exit
-code is 0 for success, 1 if the command fails (for example because a model is missing), 2 for wrong
-arguments or input, 130 after an interrupt and 141 for a broken pipe.
+code is 0 for success, 1 if the command fails (for example because a model is missing), 2 for
+invalid arguments or input, 130 after an interrupt and 141 for a broken pipe.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _write_utf8() -> None:
-    """Write UTF-8 to files and pipes in any locale; escape characters that a terminal lacks."""
+    """Write UTF-8 to files and pipes in any locale; escape characters a terminal cannot encode."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # None if it is closed
             encoding = None if stream.isatty() else "utf-8"

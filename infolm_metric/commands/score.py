@@ -1,8 +1,8 @@
 """`infolm score`: score texts from arguments, files or a data set against references.
 
 A table (.jsonl, .ndjson, .csv, .tsv, .parquet) has the columns prediction and references; a row's
-references are a string or a list of strings. Files are UTF-8, optionally compressed (.gz). Put --
-before texts that start with a dash.
+references are a string or a list of strings. Text files must be UTF-8 and can be compressed (.gz).
+Put -- before texts that start with a dash.
 
 For example:
   infolm score --model bundled "the candidate text" "the reference text" "another reference"
@@ -255,9 +255,9 @@ def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
     words = str(verdict)
     if not is_reliable(result.counts):
-        words = "not assessed: too many texts are too short or out of domain"
+        words = "not assessed: too many short or out-of-domain texts, or too many unknown tokens"
     elif verdict != Verdict.COPY:
-        # This does not hold for MENLI: a candidate that its reference entails is usually correct.
+        # MENLI differs: a candidate that is entailed by its reference is usually correct.
         close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not higher
         words += " unrelated texts" + (" (close does not mean correct)" if close else "")
     return (

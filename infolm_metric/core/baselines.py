@@ -1,8 +1,9 @@
 """Baselines: statistics of the scores of unrelated texts, for verdicts and rescaled scores.
 
-Rescaled scores are 1 for identical texts, and 0 on average for unrelated texts. A baseline is
-valid only for scores with the same measure, model, settings, token weighting scheme and number of
-references. The number matters because, by chance, the closest of several references is closer.
+Rescaled scores are 1 for the best possible score, and 0 on average for unrelated texts. A baseline
+is valid only for scores with the same measure, model, settings, token weighting scheme and number
+of references. The number matters because the closest of several unrelated references is on average
+closer than a single one.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ class BaselineStats:
 
         "closer" means more than two standard deviations better than the mean score of unrelated
         texts, and "far closer" means more than three. "slightly closer" means better than nine in
-        ten scores of unrelated texts, and "farther" means worse. Identical texts score `best`.
+        ten scores of unrelated texts, and "farther" means worse than nine in ten. Identical texts
+        score `best`.
 
         >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
         >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.2, 0.4, 0.5)]
@@ -130,7 +132,7 @@ class BaselineStats:
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Mapping from `Key` to statistics of unrelated texts; `source` is "package" or "file"."""
+    """Mapping from `Key` to `BaselineStats`; `source` is "package" or "file"."""
 
     stats: Mapping[Key, BaselineStats] = field(repr=False)
     source: str = "file"
@@ -272,7 +274,8 @@ def most_frequent(
 def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
     """Yield pairs of different texts: up to `pairs` with 1 reference, then with 2, and so on.
 
-    At most 2 * `pairs` texts, selected by a hash, are used; fewer texts are used several times.
+    At most 2 * `pairs` texts, selected by a hash, are used. In a smaller corpus, texts are used
+    several times.
 
     >>> [len(part) for part in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
     [360, 360]
@@ -300,5 +303,5 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
 
 
 def stable_hash(texts: Any) -> str:
-    """Return a hash of strings or nested lists of strings that is equal in all processes."""
+    """Return a hash of JSON-compatible values, identical in all processes."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

@@ -87,7 +87,7 @@ def check_at_least(name: str, value: Any, least: float) -> None:
 
 
 def check_device(name: str) -> None:
-    """Raise ValueError if `name` is not a torch device of this machine."""
+    """Raise ValueError if `name` is not a torch device on this machine."""
     import torch
 
     try:

@@ -20,7 +20,7 @@ MKL_MODE = "MKL_CBWR"
 
 # Numbers of rows to probe, including some for which libraries divide the work differently.
 PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
-PROBE_FLOPS = 6e9  # maximum per shape; large shapes such as a vocabulary head get fewer rows
+PROBE_FLOPS = 6e9  # maximum per shape; for large shapes (a vocabulary head), fewer rows are probed
 FEW = 16  # rows; padding to this number is cheap
 BLOCK = 64  # rows
 COLUMNS = 2048  # outputs per product; products for a whole vocabulary exceed the caches
@@ -32,7 +32,7 @@ class RowRule:
     """Numbers of rows for which a matrix product computes each row independently of the others."""
 
     least: int = 1  # minimum; smaller products are padded with zeros
-    block: int | None = None  # rows per product, the last one padded; None: any number >= `least`
+    block: int | None = None  # rows per product (the last is padded); None: any number >= `least`
 
     def pad(self, rows: Tensor) -> Tensor:
         """Pad `rows` [rows, in] with zeros to the minimum number of rows."""
@@ -54,10 +54,10 @@ class RowRule:
 def make_products_reproducible() -> None:
     """Make Intel's MKL compute each row of a product independently of the number of rows.
 
-    By default, MKL divides the sums of a row among threads for some numbers of rows. It reads
+    By default, MKL divides the sums of a row among threads for some numbers of rows. MKL reads
     MKL_CBWR when the process computes its first product, so the mode remains after the variable is
-    removed, and has no effect in a process that has already computed products. A value set by the
-    user is kept.
+    removed. This function has no effect if the process has already computed products, and keeps a
+    value set by the user.
     """
     if MKL_MODE in os.environ:
         return
@@ -115,7 +115,7 @@ def row_rule(weight: Tensor) -> RowRule:
 
 @functools.cache
 def limit_threads_of_forks() -> None:
-    """Limit forked processes to one thread; OpenMP would wait forever for threads of the parent."""
+    """Limit forked processes to one thread; OpenMP would wait forever for the parent's threads."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 

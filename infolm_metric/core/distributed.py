@@ -162,8 +162,8 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     if processes not in ("", "1"):
         raise RuntimeError(
             f"there are {processes} processes (WORLD_SIZE), but torch.distributed is not "
-            "initialized to exchange scores; first create an accelerate.Accelerator or call "
-            "torch.distributed.init_process_group"
+            "initialized; create an accelerate.Accelerator or call "
+            "torch.distributed.init_process_group first, so that the processes can exchange scores"
         )
     return 1
 
@@ -180,8 +180,8 @@ def _check_same_signature(summaries: list[_RankSummary]) -> None:
         if summary.digest != first.digest:
             raise ValueError(
                 f'ranks="same" needs the same pairs on every rank, but the '
-                f"{summary.counts.total()} pairs of rank {rank} differ from the "
-                f'{first.counts.total()} pairs of rank 0; use ranks="share" for different pairs'
+                f"{summary.counts.total()} pairs on rank {rank} differ from the "
+                f'{first.counts.total()} pairs on rank 0; use ranks="share" for different pairs'
             )
 
 

@@ -46,7 +46,7 @@ class ModelWithHead:
     def load(
         cls, checkpoint: Checkpoint, settings: ModelSettings, heads: Heads, fast: bool = True
     ) -> Self:
-        """Load a checkpoint's model, and check that all of its weights are trained.
+        """Load a checkpoint's model, and check that no weights are missing.
 
         With `fast=False`, the transformers model itself is used; the output is the same.
         """
@@ -170,7 +170,7 @@ class FastEncoder(nn.Module):
         return attention
 
     def _mix(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
-        """Return the attention of texts of equal length, [texts, heads, queries, width].
+        """Return the attention for texts of equal length, [texts, heads, queries, width].
 
         The matrices are copied to contiguous memory, because neither fused attention nor products
         of views are batch-invariant if there are few queries.

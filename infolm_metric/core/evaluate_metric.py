@@ -47,7 +47,7 @@ the defaults for `compute`.
 
 
 class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
-    """Base class of metrics for `evaluate`, which compute scores with `scorer_type`.
+    """Base class of metrics for `evaluate` that compute scores with `scorer_type`.
 
     A metric is a subclass that sets its scorer and documentation. Added pairs are kept in memory,
     and nothing is written to disk. Several processes exchange scores with `compute(ranks=...)`.
@@ -67,7 +67,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def __init__(self, config_name: str | None = None, **settings: Any) -> None:
         if config_name not in (None, "default"):
             raise ValueError(
-                f"{type(self).__name__} has no configurations, got config_name={config_name!r}; "
+                f"config_name must be None, got {config_name!r}; there are no configurations, so "
                 'pass settings as keyword arguments, such as model_name_or_path="bundled"'
             )
         parameters = inspect.getfullargspec(evaluate.Metric.__init__).args
@@ -133,7 +133,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         `prediction` is a string; `reference` is a string or a list of strings. Metrics that take
         sources accept `source` instead of a reference. `inputs` may contain `predictions` and
         `references`, the argument names in `evaluate.combine`. Raises TypeError or ValueError if an
-        argument is invalid or conflicts with the pairs added before.
+        argument is invalid or conflicts with the pairs already added.
         """
         pair = {"predictions": prediction, "references": reference, "sources": source}
         check_names(inputs, INPUTS, "add got an unknown argument")
@@ -152,7 +152,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
         list of references per prediction. Metrics that take sources accept `sources` instead of
         references. Raises TypeError or ValueError if an argument is invalid or conflicts with the
-        pairs added before, and TypeError with a suggestion for unknown arguments (`inputs`).
+        pairs already added, and TypeError with a suggestion for unknown arguments (`inputs`).
         """
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
         references = self.scorer.settings.targets(references, sources)
@@ -176,7 +176,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Score the added pairs and the pairs in this call; on success, remove the added pairs.
 
         Args:
-            predictions: a list of strings; None if all pairs were added before.
+            predictions: a list of strings; None if all pairs have already been added.
             references: one reference, or a list of references, per prediction.
             sources: source texts instead of references, for metrics that take sources.
             ranks: "share" or "same", as in `distributed_score`; None: score on this process only.
@@ -223,8 +223,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             pairs, call_settings, baseline, progress = call()
             if not len(pairs):
                 raise ValueError(
-                    "compute needs at least one pair; pass predictions and references, or add "
-                    "them first with add or add_batch"
+                    "compute needs at least one pair; pass predictions and references, or call "
+                    "add or add_batch first"
                 )
             result = score_corpus(self.scorer, pairs, call_settings, baseline, progress)
         if result is not None:
@@ -246,14 +246,14 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             names = ("references", "sources")
             raise ValueError(
                 f"{names[pairs.against_sources]} cannot be mixed with the "
-                f"{names[not pairs.against_sources]} already added; call compute on the "
-                "pairs already added first"
+                f"{names[not pairs.against_sources]} already added; call compute first to "
+                "score the pairs already added"
             )
         if first.several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(
-                f"references must be {kinds[not pairs.several]}, like those already added, "
-                f"got {kinds[pairs.several]}; convert them, or call compute on the pairs already "
-                "added first"
+                f"references must be {kinds[not pairs.several]}, like the references already "
+                f"added, got {kinds[pairs.several]}; convert them, or call compute first to score "
+                "the pairs already added"
             )
         return pairs

@@ -79,7 +79,7 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ValueError(f"cannot read {label(path)}: {reason}; check its name") from error
+        raise ValueError(f"cannot read {label(path)}: {reason}; check the file") from error
 
 
 def _open(path: str) -> AbstractContextManager[IO[bytes] | gzip.GzipFile]:

@@ -99,7 +99,7 @@ class Pairs:
 def check_pairs(
     predictions: Any, references: Any, *, allow_empty: bool = False, against_sources: bool = False
 ) -> Pairs:
-    """Check predictions and references, and return them as one or more pairs.
+    """Check predictions and references, and return them as pairs.
 
     `predictions` is a list of strings. `references` is a list of strings or of non-empty lists of
     strings. Tuples, NumPy arrays, pandas series and columns of a `datasets.Dataset` are also
@@ -117,8 +117,8 @@ def check_pairs(
         remedy = ""
         if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
             remedy = (
-                f"; for references in the format of sacreBLEU (one list of {len(candidates)} "
-                "texts per reference set), pass list(zip(*references))"
+                f"; for references in sacreBLEU's format (one list of {len(candidates)} texts per "
+                "reference set), pass list(zip(*references))"
             )
         raise ValueError(
             "predictions and references must have the same length, "

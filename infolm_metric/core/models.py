@@ -54,9 +54,9 @@ HASHED = (
 WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_INDEX_NAME)
 # In earlier versions a crafted file can run code despite weights_only=True (CVE-2026-24747).
 SAFE_UNPICKLING = "2.10"
-HUB_TIMEOUT = 10  # seconds to wait for the first response of the Hub
+HUB_TIMEOUT = 10  # seconds to wait for the first response from the Hub
 # In addition to its weights, a model needs memory for the activations and logits of a batch and for
-# the cache. With less, it would compete for memory with a training process on the same GPU.
+# the cache. With less free memory, it would compete with a training process on the same GPU.
 WORKING_MEMORY = 2 << 30  # bytes
 # Fraction of a GPU's memory that is left to other processes.
 GPU_FREE_FRACTION = 0.1
@@ -74,7 +74,7 @@ class Architecture:
     unfit: str  # completes "this is a ... model, " in the message for a model that does not fit
     remedy: str  # advice on which model to choose instead
     part: str  # the part that checkpoints of other classes lack, such as the head
-    masks: bool = False  # the tokenizer needs a mask token
+    masks: bool = False  # True if the tokenizer needs a mask token
     folder: Path = BUNDLED_FOLDER  # of the bundled model
     variable: str = ModelSettings.model_variable  # environment variable with the default model
     attention: str | None = None  # attention implementation of transformers; None: its default
@@ -88,7 +88,7 @@ class ModelFiles:
     place: str  # a folder, or a name on the Hub
     revision: str | None
     architecture: Architecture
-    offline: str  # reason for using only local files; "" if the Hub can be reached
+    offline: str  # reason for using only local files; "" if the Hub responds or is not needed
 
     def fetch(self, loader: Callable[..., Any]) -> Any:
         """Call `loader` for the model's files; raise OSError with a remedy if it fails."""
@@ -109,7 +109,7 @@ class ModelFiles:
                     "which are not loaded because they could run code"
                 )
             if self.offline:
-                reason += f" (connection to the Hub: {self.offline})"
+                reason += f" (cannot reach the Hub: {self.offline})"
             raise OSError(
                 f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. The "
                 f"weights must be in {SAFE_WEIGHTS_NAME} (written by save_pretrained()) or "
@@ -335,7 +335,7 @@ def choose_device(weights: int) -> torch.device:
         if fits_on_gpu(weights, free, total):
             return torch.device("cuda", torch.cuda.current_device())
         warnings.warn(
-            f"infolm: only {free >> 20} of {total >> 20} MiB of GPU memory is free; falling back "
+            f"infolm: only {free >> 20} of {total >> 20} MiB of GPU memory are free; falling back "
             "to the CPU (slower); set device='cuda' to use the GPU anyway",
             stacklevel=user_stacklevel(),
         )
@@ -455,7 +455,7 @@ def _weight_files(place: str, **_: Any) -> list[Path]:
 
 @contextmanager
 def _silenced_transformers() -> Iterator[None]:
-    """Hide the progress bar and loading report of transformers."""
+    """Hide transformers' progress bar and loading report."""
     progress_bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity(max(verbosity, logging.ERROR))

@@ -2,8 +2,9 @@
 
 A subword vocabulary can spell nearly any text, so unknown tokens do not reveal other languages,
 program code or random letters. As in naive Bayes, each token has a weight for or against English,
-and a text is out of domain if the sum exceeds a limit. Weights, int64 [vocab], are coefficients of
-a logistic regression on classes of tokens, rounded; docs/reading_a_score.md reports the accuracy.
+and a text is out of domain if the sum exceeds a limit. Weights, int64 [vocab], are rounded
+coefficients of a logistic regression on token classes. docs/reading_a_score.md reports the accuracy
+of the classification.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 LIMIT = 4  # maximum sum of weights of an English text
 FEWEST = 6  # tokens; shorter texts, such as a foreign name, cannot be classified
-COMMON = 2.0  # maximum IDF of common words (the, of, in, is): in at least one of eight paragraphs
+COMMON = 2.0  # maximum IDF of common words (the, of, in, is), found in over 13% of paragraphs
 UNKNOWN = "[UNK]"
 BRACKETS = frozenset('():"')
 SYMBOLS = frozenset("={}[]<>_;|\\+*#@&^~`/")

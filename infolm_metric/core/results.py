@@ -17,14 +17,14 @@ TOO_MANY = 0.1  # fraction of tokens or texts above which scores are not meaning
 FEW_DOCUMENTS = 10  # fewer distinct documents cause a warning
 CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
 """Packages whose frames are skipped, so that a warning points to the user's line."""
-_TABLE = "a table of a larger corpus (IDF.from_corpus, infolm idf)"
+_TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
 WARNING_MESSAGES = {
     "too_long": "{count} of {texts} texts exceed the model's maximum length and were "
     "truncated; set long_text='window' to score them in full",
     "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
     "truncated, starting with the longer text; shorten the texts",
-    "empty": "{count} of {texts} texts are empty (no tokens except special tokens) and were scored "
-    "by the model's prediction for a single mask token; check the input",
+    "empty": "{count} of {texts} texts are empty (no tokens except special tokens), so their "
+    "scores are not meaningful; check the input",
     "one_token": "{count} of {texts} texts were fully masked, so the model cannot distinguish "
     "texts such as 'yes' and 'no'; set interpolation > 0 or score longer texts",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
@@ -158,7 +158,7 @@ class Result(Mapping[str, Any]):
         return f"<Result of {pairs} {noun}: {means} ({better} is better), {self.signature!r}>"
 
     def mean(self, name: str) -> float:
-        """Return the corpus score: the mean of the scores `name`, never outside of their range."""
+        """Return the corpus score: the mean of the scores `name`, clipped to their range."""
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:

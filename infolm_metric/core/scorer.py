@@ -1,4 +1,4 @@
-"""Abstract base class of the scorers of all metrics.
+"""Abstract base class of all scorers.
 
 Methods for users check all arguments before they load a model. They raise TypeError or ValueError
 for an invalid argument, and OSError if the model cannot be found. Settings in `changed` override
@@ -43,8 +43,8 @@ class Scorer(ABC):
     `model_fields`. A metric that encodes each text once and compares encodings extends
     `core.encoding.EncodingScorer` instead. The model is loaded on first use and kept in memory.
 
-    `settings` are by default the metric's default settings. Keyword arguments override them, and
-    every method accepts them for one call. Invalid settings raise TypeError or ValueError.
+    `settings` are by default the metric's default settings. Keyword arguments override single
+    settings, both here and in method calls. Invalid settings raise TypeError or ValueError.
     """
 
     settings_type: ClassVar[type[Any]]
@@ -93,7 +93,7 @@ class Scorer(ABC):
             references: one reference per candidate, or a list of references per candidate.
             sources: source texts instead of references, for metrics that take sources (MENLI).
             rescale_with_baseline: also rescale scores with the package's baseline (True) or a file
-                written by `infolm baseline`: 1 is the best score, 0 the mean of unrelated texts.
+                written by `infolm baseline`: 1 is best, and 0 is the mean score of unrelated texts.
             verbose: show a progress bar.
             **changed: override the scorer's settings for this call.
 
@@ -119,8 +119,8 @@ class Scorer(ABC):
 
         `pairs` is an iterable of (candidate, reference) or (candidate, list of references). A few
         hundred pairs are read ahead. With idf="references" or idf="separate", the pairs are read
-        twice, so they cannot be an iterator. With idf=False or a table, they are read once. Raises
-        TypeError or ValueError for invalid arguments, and during iteration for invalid pairs.
+        twice, so `pairs` cannot be an iterator. With idf=False or a table, they are read once.
+        Raises TypeError or ValueError if an argument is invalid, or later if a pair is invalid.
         """
         settings = self.settings.replace(**changed)
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
@@ -226,7 +226,7 @@ class Scorer(ABC):
     # Methods for commands, jobs, distributed scoring and the demo; arguments are already checked.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
-        """Collect corpus statistics of `texts`, with the keys "candidates" and "references"."""
+        """Collect corpus statistics of `texts`, whose keys are "candidates" and "references"."""
         return CorpusStatistics()
 
     def score_part(
@@ -295,8 +295,8 @@ class Scorer(ABC):
     ) -> dict[int, dict[str, BaselineStats]]:
         """Look up baseline statistics by number of references and score name.
 
-        Raises BaselineNotFoundError if `baseline` does not match the settings. If it is None, the
-        package's baseline is used, and the result is empty if that does not match.
+        Raises BaselineNotFoundError if `baseline` does not match the settings. If `baseline` is
+        None, the package's baseline is used; if that does not match, the result is empty.
         """
         table = baseline or baselines.package_baseline(settings.metric)
         weights = statistics.weight_scheme(settings)

@@ -303,7 +303,8 @@ def _number_or_word(word: str) -> int | float | str:
 def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
     """Resolve the setting `idf` to "references", "separate", False or a table.
 
-    "bundled" loads the package's table, and a path a saved table. See `IDF_WORDS` for other words.
+    "bundled" loads the package's table, and a path loads a saved table. See `IDF_WORDS` for other
+    words.
     """
     if isinstance(value, IDF):
         return value

@@ -28,8 +28,8 @@ CANDIDATE_COLUMNS = ("prediction", "candidate")
 REFERENCE_COLUMNS = ("references", "reference")
 
 JSON_LINES = (
-    "write one JSON object per line (`jq -c '.[]' FILE` converts an array of objects, "
-    "`jq -c . FILE` objects that span lines)"
+    "write one JSON object per line (`jq -c '.[]' FILE` converts an array of objects, and "
+    "`jq -c . FILE` converts objects that span several lines)"
 )
 
 Row = tuple[str, Mapping[str, Any]]
@@ -66,7 +66,7 @@ class Source:
 
 
 def read_rows(path: str) -> Iterator[Row]:
-    r"""Return the rows of a table as (position, values by column); cells of CSV are strings.
+    r"""Return the rows of a table as (position, values by column); CSV cells are strings.
 
     Standard input is read as JSON Lines.
 
@@ -97,7 +97,7 @@ def is_table_path(path: str) -> bool:
 
 
 def resembles_file(text: str) -> bool:
-    """Return True for an existing file, or for one word that ends like a text or table file.
+    """Return True for an existing file or one word with the extension of a text or table file.
 
     >>> resembles_file("missing.txt"), resembles_file("See missing.txt"), resembles_file("a cat")
     (True, False, False)
@@ -173,7 +173,7 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
         if problem.startswith("new-line character"):
             problem = "a carriage return without a line feed"
             remedy = (
-                "put cells that contain carriage returns in double quotes; if they end lines, "
+                "put cells that contain carriage returns in double quotes; if lines end with them, "
                 "convert the file: tr '\\r' '\\n'"
             )
         where = f"{label(path)}, line {skipped + reader.line_num}"
@@ -300,7 +300,7 @@ def load_dataset(
         ) from error
     if isinstance(dataset, Mapping):
         if split not in dataset and (split or len(dataset) > 1):
-            hint = f"got {split!r}" if split else "select one with --split"
+            hint = f"{split!r} is not one of them" if split else "select one with --split"
             raise ValueError(f"the data set {name!r} has the splits {', '.join(dataset)}; {hint}")
         dataset = dataset[split or next(iter(dataset))]
     elif saved and split:

@@ -89,7 +89,7 @@ def equal_length_batches(
 ) -> Iterator[list[int]]:
     """Yield batches of indices of equally long texts, longest first, so that none is padded.
 
-    A batch has `rows` texts, or at most `most_tokens` tokens if `rows` is None.
+    A batch has at most `rows` texts, or at most `most_tokens` tokens if `rows` is None.
 
     >>> list(equal_length_batches([2, 3, 2], 1, 8)), list(equal_length_batches([2, 3, 2], None, 8))
     ([[1], [0], [2]], [[1], [0, 2]])
@@ -206,7 +206,7 @@ def windows(text: TokenizedText, template: Template, max_length: int | None) -> 
     width = max_length - template.overhead
     final = len(body) - width
     starts = np.append(np.arange(0, final, max(1, width // 2)), final)
-    # Each token belongs to the window with the nearest centre. A search from the left assigns ties
+    # Each token belongs to the window with the nearest center. A search from the left assigns ties
     # to the earlier window.
     centres = starts + (width - 1) / 2
     owner = np.searchsorted((centres[1:] + centres[:-1]) / 2, positions - first, side="left")

@@ -41,7 +41,7 @@ def menli(**settings: Any) -> Scorer:
 def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
     """Return an Inspect scorer that runs a metric in a thread.
 
-    Samples without a target have the score NaN, which Inspect excludes from means.
+    Samples without a target get the score NaN, which Inspect excludes from means.
     """
     metric = find(name)
     defaults = {"idf": False} if "idf" in field_types(metric.settings_type()) else {}

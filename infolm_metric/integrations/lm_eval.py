@@ -31,7 +31,7 @@ def load_scorer(name: str) -> Scorer:
 def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
     """Return a document's references, output and settings, to be scored with the whole corpus.
 
-    `references` is the document's references, or a list whose only entry is the list of references.
+    `references` contains the document's references, or a single entry with the list of references.
     `predictions` is a list whose only entry is the output. `settings` are settings of the metric; a
     task uses the settings of its first document. Raises TypeError or ValueError if a text is not a
     string, or there is no reference.

@@ -31,10 +31,10 @@ class Reward:
     def __call__(self, prompts: Any = None, completions: Any = (), **columns: Any) -> list[float]:
         """Return the reward of each completion.
 
-        `prompts` are ignored. `completions` are strings or lists of messages, of which only the
-        assistant's are scored. The reference column contains a reference, or a list of references,
-        for each completion. Raises TypeError or ValueError if there are no references, or a text is
-        not a string.
+        `prompts` are ignored. `completions` are strings or lists of messages; only messages from
+        the assistant are scored. The reference column contains a reference, or a list of
+        references, for each completion. Raises TypeError or ValueError if there are no references,
+        or a text is not a string.
         """
         if self.reference_column not in columns:
             raise ValueError(

@@ -71,7 +71,7 @@ class AgreementTable:
         dropped: criterion -> number of samples dropped because of missing scores.
         against: the metrics that the other metrics are tested against.
         resamples: the number of resamples for intervals and p-values.
-        seed: the seed of the resamples.
+        seed: the random seed for the resamples.
     """
 
     cells: tuple[Agreement, ...]
@@ -124,12 +124,12 @@ def agreement(
             correlates all texts together, and accuracies are not computed.
         metrics: metric -> scores, same shape, higher is better; negate scores if lower is better.
         against: names of metrics to test the other metrics against.
-        length: the text lengths, same shape. Unless all are equal, they add the metric "length",
-            tests against this metric, and partial correlations given length.
-        levels: list of "system", "text" or both (default: all levels that are defined).
+        length: the text lengths, same shape. If the lengths differ, the metric "length", tests
+            against this metric, and partial correlations given length are added.
+        levels: a list containing "system", "text" or both (default: all levels that are defined).
         missing: "drop" or "available", as in `correlation`.
         resamples: number of resamples for intervals and p-values, >= 1.
-        seed: seed of the resamples.
+        seed: random seed for the resamples.
 
     Returns:
         All statistics, with an `Agreement` for each metric, criterion, level and statistic.

@@ -140,7 +140,7 @@ def correlation(
 ) -> float:
     """Return the correlation of a metric with human scores, from -1 to 1.
 
-    `coefficient` is "pearson", "spearman" or "kendall"; the module describes the other arguments.
+    `coefficient` is "pearson", "spearman" or "kendall"; the module docstring describes the rest.
     At the text level, samples in which all human scores or all metric scores are equal are skipped.
 
     >>> human = np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]])
@@ -160,9 +160,9 @@ def pairwise_accuracy(
     """Return the fraction of system pairs that the metric and humans rank in the same order.
 
     Pairs with equal human scores are skipped; a pair with equal metric scores counts as an error
-    (Kocmi et al. 2021, "To Ship or Not to Ship"). At the level "text", pairs of texts within each
-    sample are compared. The result is NaN if all human scores are equal. The module describes the
-    arguments.
+    (Kocmi et al. 2021, "To Ship or Not to Ship"). At the text level, pairs of texts within each
+    sample are compared. The result is NaN if all human scores are equal. See the module docstring
+    for the arguments.
 
     >>> pairwise_accuracy(np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [3.0], [2.0]]))
     0.6666666666666666
@@ -178,9 +178,9 @@ def calibrated_accuracy(
 
     Human scores are often equal, but metric scores rarely are. Therefore, metric differences up to
     a threshold count as ties. The threshold maximizes the accuracy on these data (Deutsch, Foster
-    and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At the level
-    "system", pairs of system means are compared. The result is NaN if no sample has two texts with
-    scores. The module describes the arguments.
+    and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At the system
+    level, pairs of system means are compared. The result is NaN if no sample has two texts with
+    scores. See the module docstring for the arguments.
 
     >>> human = np.array([[1.0], [1.0], [3.0]])
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]]))
@@ -219,8 +219,8 @@ def partial_correlation(
     """Return Pearson's partial correlation of a metric with human scores given a covariate.
 
     The linear effect of the `covariate`, such as the text length, is removed from both scores. The
-    result, from -1 to 1, is NaN if it is not defined, for example with fewer than 4 systems. The
-    module describes the other arguments.
+    result, from -1 to 1, is NaN if it is not defined, for example with fewer than 4 systems. See
+    the module docstring for the other arguments.
 
     >>> lengths = np.array([[9.0], [12.0], [20.0], [16.0], [11.0]])
     >>> human = np.array([[3.0], [5.0], [4.0], [4.0], [2.0]])
@@ -329,7 +329,7 @@ def prepare_grids(level: str, missing: str, **grids: np.ndarray) -> list[np.ndar
 
 
 def _align(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Broadcast x and y, and set both to NaN where either is NaN; also return a mask of numbers."""
+    """Broadcast x and y, and set both to NaN where either is NaN; also return a non-NaN mask."""
     x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     check_finite("x", x)
     check_finite("y", y)

@@ -72,7 +72,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     without changing its width.
 
     The estimate equals the mean of the ratings if no slope can be used, as with fewer than 3
-    ratings, equal metric scores, or ratings of all rows. If all ratings are equal, the interval is
+    ratings, equal metric scores, or no unrated rows. If all ratings are equal, the interval is
     NaN. Raises ValueError if the arrays differ in shape, or a metric score is not finite.
 
     >>> random = np.random.default_rng(0)
@@ -141,12 +141,13 @@ def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> I
 
 
 def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
-    """Select ids to be rated, in the same proportion from each decile of the metric scores.
+    """Select ids to rate, in the same proportion from each decile of the metric scores.
 
     `estimate_mean`, which assumes a simple random sample, is valid for this sample: each id has the
-    same probability of selection, and the variance is not larger. `scores` are the ids' mean metric
-    scores, float64 [ids]; `count` is from 3 to the number of ids; `seed` is the random seed. The
-    result contains the indices of the selected ids in ascending order.
+    same probability of selection, and the variance is no larger than for a simple random sample.
+    `scores` are the ids' mean metric scores, float64 [ids]; `count` is from 3 to the number of ids;
+    `seed` is the random seed. The result contains the indices of the selected ids in ascending
+    order.
 
     >>> sorted(index // 10 for index in select_ids(np.arange(100.0), 10))
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -171,7 +172,7 @@ def expected_width(rated: int, rows: int, correlation: float) -> float:
     """Return the expected width of the estimate's interval, in standard deviations of the ratings.
 
     `rated` (at least 3) of `rows` rows are rated. `correlation` is the assumed Pearson correlation
-    of ratings and metric, from -1 to 1; 0 means the interval from the ratings alone.
+    between ratings and metric, from -1 to 1; 0 means the interval from the ratings alone.
 
     >>> round(expected_width(100, 1000, 0.6), 3)
     0.33

@@ -160,7 +160,7 @@ def read_ratings(
     systems, samples = (_enumerate(key[axis] for key in rows_by_key) for axis in (0, 1))
     for name, values in (("system", systems), ("id", samples)):
         if len(values) < 2 and (name == "id" or (has_systems and correlated)):
-            skipped = f" ({human_texts} human texts were skipped)" if human_texts else ""
+            skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
             raise ValueError(
                 f"{file}the table must have at least two values of {name!r}, got "
                 f"{len(values)}{skipped}; add rows"
@@ -325,7 +325,7 @@ def _read_human_scores(
 ) -> dict[str, list[float]]:
     """Return the scores of each criterion, [rows] each.
 
-    If `score_is_human`, the column "score" is used if there are no other human scores.
+    With `score_is_human`, the column "score" is used if there are no other human scores.
     """
     scores = _read_scores(table, "human", criteria)
     if not scores and score_is_human and any(SCORE in row for _, row in table):
@@ -348,7 +348,7 @@ def _read_scores(table: Sequence[Row], group: str, names: Sequence[str]) -> dict
     for name in names:
         if not any(name in row for _, row in rows):
             raise ValueError(
-                f"{rows[0][0]}: no {group} score or column {name!r}; "
+                f"{rows[0][0]}: no score {name!r} in {group!r} and no such column; "
                 f"available: {', '.join(map(repr, rows[0][1]))}"
             )
     return {

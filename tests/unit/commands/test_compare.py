@@ -108,7 +108,7 @@ def test_one_file_can_be_standard_input(compare, monkeypatch):
 
 
 INVALID = [
-    (["good.txt"], "SYSTEM must be two or more different files, got good.txt"),
+    (["good.txt"], "SYSTEM must name at least two different files, got good.txt"),
     (["good.txt", "good.txt"], "different files, got good.txt, good.txt"),
     (["good.txt", "a.csv"], "infolm score --data a.csv"),
     (["good.txt", "one.txt"], "good.txt has 60, one.txt has 1"),

@@ -64,7 +64,7 @@ INVALID = [
     (["idf", "data.csv"], "data.csv, line 2: no column 'text'; available: 'summary'"),
     (["idf", "ref.txt", "--metric", "toy"], "toy has no token weights"),
     (["idf", "ref.txt", "--temperature", "2"], "unrecognized arguments: --temperature"),
-    (["baseline", "ref.txt"], "the corpus has 3 distinct texts; a baseline requires at least 40"),
+    (["baseline", "ref.txt"], "the corpus must have at least 40 distinct texts"),
     (["baseline", "ref.txt", "--pairs", "19"], "pairs must be at least 20, got 19"),
     (["baseline", "ref.txt", "-m", "l1"], "unrecognized arguments: -m"),
 ]

@@ -120,13 +120,13 @@ def test_excluded_samples_and_human_texts_are_reported(correlate):
     write_lines(Path("rows.jsonl"), [*gap, person])
     output = correlate("rows.jsonl", "--no-metric", "--level", "system")
     assert "fluency: 1 samples dropped" in output and "Text level" not in output
-    assert "Skipped 1 rows with human texts." in output
+    assert "Skipped 1 human-written texts." in output
 
 
 SAME_NAME = [{**row, "metrics": {"fisher_rao_distance": 1.0 * i}} for i, row in enumerate(ROWS)]
 INVALID = [
-    (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no human score or column 'clarity'"),
-    (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no metrics score"),
+    (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no score 'clarity' in 'human'"),
+    (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no score 'x' in"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
     (ROWS, ["--resamples", "0"], "resamples must be at least 1"),
     (ROWS, ["--seed", "-1"], "seed must be at least 0"),

@@ -137,7 +137,7 @@ def test_a_plan_selects_ids_by_the_mean_score_over_systems(report, no_model):
 
 BY_TOY = ["--metric", "toy"]
 REJECTED = [
-    (ROWS, ["--scores", "ter"], "no metrics score or column 'ter'"),
+    (ROWS, ["--scores", "ter"], "no score 'ter' in 'metrics'"),
     (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
     (ROWS, ["--plan", "2"], "at least 3, got 2"),
     (ROWS, ["--plan", "121"], "at most 120 (all ids), got 121"),

@@ -288,7 +288,7 @@ def test_warnings_go_to_standard_error(infolm):
 # Interpretation of a score
 
 
-NOT_ASSESSED = "not assessed: too many texts are too short or out of domain"
+NOT_ASSESSED = "not assessed: too many short or out-of-domain texts, or too many unknown tokens"
 VERDICTS = [
     (("The cat sat on the mat.", "The cat sat on the mat."), "identical"),
     (

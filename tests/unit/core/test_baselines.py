@@ -103,7 +103,7 @@ def test_rescaling_maps_the_mean_to_0_and_the_best_to_1_with_ordered_verdicts(sc
     assert stats.rescale(middle, best) >= stats.rescale(score, best)
     words = ["identical", "far closer than", "closer than", "slightly closer than"]
     words.append("about as far apart as")
-    words.append("farther than")
+    words.append("farther apart than")
     order = [words.index(stats.verdict(value, best)) for value in (best, middle, score)]
     assert order == sorted(order) and (order[2] == 0) == (score == best)
     with pytest.raises(BaselineNotFoundError, match="best score"):

@@ -47,7 +47,7 @@ INVALID = [  # method, arguments, error, pattern of its message
     ("add_batch", {"predictions": ["a"], "references": ["b"], "size": 2}, TypeError, "'size'"),
     ("add", {"prediction": "a", "predictions": "a"}, TypeError, "both prediction and predictions"),
     ("add", {"prediction": None, "reference": "b"}, TypeError, r"predictions\[0\]"),
-    ("__init__", {"config_name": "kl"}, ValueError, "no configurations, got config_name='kl'"),
+    ("__init__", {"config_name": "kl"}, ValueError, "config_name must be None, got 'kl'"),
     ("__init__", {"num_process": 2}, ValueError, "num_process .*got 2.*torchrun .*ranks="),
     ("__init__", {"process_id": 1}, ValueError, "process_id .*got 1"),
 ]

@@ -138,7 +138,7 @@ def test_a_table_is_not_read_as_plain_text(file):
 
 
 def test_missing_files_are_rejected(tmp_path):
-    with pytest.raises(ValueError, match="cannot read .*nothing.txt: .*; check its name"):
+    with pytest.raises(ValueError, match="cannot read .*nothing.txt: .*; check the file"):
         list(files.read_texts(str(tmp_path / "nothing.txt")))
 
 
@@ -273,7 +273,7 @@ def test_csv_data_sets_have_the_same_rows_as_their_file(tmp_path, ending, stream
 
 MISSING_SPLITS = [
     ("data", "dev", "dev"),
-    ("saved", "dev", "the splits train, test; got 'dev'"),
+    ("saved", "dev", "the splits train, test; 'dev' is not one of them"),
     ("saved", None, "the splits train, test; select one"),
     ("single", "test", "saved without splits; omit --split"),
     ("nothing", None, "cannot load the data set"),

@@ -218,13 +218,13 @@ INVALID = [
     (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .* named human.NAME"),
     (["text"], {}, "row 1 must be a dictionary, got str"),
     # invalid columns
-    (rows(), {"criteria": ["fluidity"]}, "row 1: no human score or column 'fluidity'.* 'fluency'"),
-    (rows(), {"metrics": ["ter"]}, "row 1: no metrics score or column 'ter'.* 'bleu'"),
+    (rows(), {"criteria": ["fluidity"]}, "row 1: no score 'fluidity' in 'human'.* 'fluency'"),
+    (rows(), {"metrics": ["ter"]}, "row 1: no score 'ter' in 'metrics'.* 'bleu'"),
     (rows_without_systems(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
     # too little data
     (rows()[:2], {}, "at least two values of 'system', got 1;"),
     (rows()[::2], {}, "at least two values of 'id', got 1;"),
-    ([PERSON, *rows()[:2]], {}, "got 1 .1 human texts"),
+    ([PERSON, *rows()[:2]], {}, "got 1 .skipped 1 human-written"),
     ([], {}, "at least two values of 'id', got 0"),
     (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
     (every_row(metrics={"bleu": None}), {}, "'bleu': no values"),
