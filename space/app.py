@@ -60,7 +60,7 @@ def score(
 
 
 def build(metric: str) -> gr.Blocks:
-    """Build the demo with a preselected metric; it does not store visitors' texts."""
+    """Build the demo with a preselected metric, without storing the texts that visitors enter."""
     with gr.Blocks(
         title="InfoLM: compare and score texts",
         analytics_enabled=False,
@@ -77,7 +77,7 @@ def build(metric: str) -> gr.Blocks:
 
 
 def launch(demo: gr.Blocks, **options: Any) -> Any:
-    """Launch the demo; the only files that it serves are the visitor's uploads and downloads."""
+    """Launch the demo, which serves only the sample file and a visitor's uploads and downloads."""
     return demo.launch(
         theme=THEME,
         css_paths=STYLE,

@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory) -> Callable[..., Path]:
-    """Function from a family and configuration overrides to the folder of a tiny model."""
+    """Function that returns the folder of a tiny model, given a family and overrides."""
     from tests.model_families import build
 
     @functools.cache
@@ -92,7 +92,7 @@ def space_url(tmp_path_factory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def tiny_nli(tmp_path_factory) -> Callable[..., Path]:
-    """Function from a family and labels to the folder of a tiny NLI model."""
+    """Function that returns the folder of a tiny NLI model, given a family and labels."""
     from tests import nli_models
 
     @functools.cache

@@ -12,4 +12,4 @@ def _damage(place, put_in, cut_off):
 
 
 DAMAGE = st.builds(_damage, st.floats(0, 1, exclude_max=True), st.binary(max_size=2), st.booleans())
-"""Functions from the content of a file to its damaged content."""
+"""Functions that return the damaged content of a file, given its content."""

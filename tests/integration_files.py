@@ -1,4 +1,4 @@
-"""Files shown in docs/integrations.md, copied as a reader would, and documents for them."""
+"""Files shown in docs/integrations.md, copied as a reader would copy them, and documents."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ SHOWN = re.compile(r"^```(?:py|yaml)\n# (?P<name>[\w.]+)\n(?P<content>.*?)^```$"
 
 
 def write_shown(folder: Path) -> list[dict[str, object]]:
-    """Write the files of the page and ten documents into the folder; return the documents."""
+    """Write the files from the page and ten documents into the folder; return the documents."""
     page = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
     for file in SHOWN.finditer(page):
         (folder / file["name"]).write_text(file["content"])

@@ -1,4 +1,4 @@
-"""Tokenized and weighted texts of given tokens, for tests without a tokenizer."""
+"""Tokenized and weighted texts made from given tokens, for tests without a tokenizer."""
 
 import numpy as np
 

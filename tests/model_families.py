@@ -50,7 +50,7 @@ def _train(backend: Tokenizer, trainer: trainers.Trainer) -> dict[str, Any]:
 def _wordpiece(
     tokenizer_class: Any, first: tuple[str, ...], last: tuple[str, ...] = (), **settings: Any
 ) -> Any:
-    """Build a lower-casing WordPiece tokenizer, special tokens before and after the words."""
+    """Build a lowercasing WordPiece tokenizer with special tokens before and after the words."""
     backend = tokenizer_class()._tokenizer
     letters = sorted(set(backend.normalizer.normalize_str("".join(SENTENCES))) - {" "})
     # The trainer numbers letters in an order that changes from run to run. Declared letters have a
@@ -66,7 +66,7 @@ def _wordpiece(
 
 
 def _byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
-    """Return vocabulary and merges of a byte-level BPE that starts with these special tokens."""
+    """Return the vocabulary and merges of a byte-level BPE, starting with these special tokens."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -87,7 +87,7 @@ def _roberta_tokenizer(**settings: Any) -> Any:
 
 
 def _gpt2_tokenizer(**settings: Any) -> Any:
-    """Build a byte-level BPE tokenizer with one special token, never added, and no mask."""
+    """Build a byte-level BPE tokenizer with one special token that is never added, and no mask."""
     vocab, merges = _byte_level()
     vocab["<|endoftext|>"] = len(vocab)
     return transformers.GPT2Tokenizer(vocab=vocab, merges=merges, **settings)
@@ -120,14 +120,14 @@ def _modernbert_tokenizer(**settings: Any) -> Any:
 def _unigram(
     tokenizer_class: Any, first: tuple[str, ...], last: tuple[str, ...] = (), **settings: Any
 ) -> Any:
-    """Build a SentencePiece-like Unigram tokenizer, special tokens before and after the pieces."""
+    """Build a SentencePiece-like Unigram tokenizer with special tokens around the pieces."""
     backend = tokenizer_class()._tokenizer
     unknown = tokenizer_class().unk_token
     trainer = trainers.UnigramTrainer(
         vocab_size=260, special_tokens=[unknown], unk_token=unknown, show_progress=False
     )
     scores = {piece: score for piece, score in _train(backend, trainer)["vocab"] if score < 0}
-    # Beyond two decimals the scores, and with them the order, change from run to run.
+    # Beyond two decimals, the scores and therefore the order change from run to run.
     pieces = sorted((-round(score, 2), piece) for piece, score in scores.items())
     vocab = [
         *((token, 0.0) for token in first),
@@ -145,7 +145,7 @@ def _family(
     spare_entries: int = 0,
     **family_settings: Any,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Return a function from configuration overrides to a tokenizer and an untrained model."""
+    """Return a function that takes overrides and returns a tokenizer and an untrained model."""
 
     def make(**overrides: Any) -> tuple[Any, Any]:
         settings = {"max_position_embeddings": 40 + padding_offset, **COMMON, **family_settings}
@@ -235,8 +235,8 @@ def draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:
     """Replace every parameter, including norms and biases, with seeded random numbers.
 
     Embeddings get the full scale, because the head is tied to them and they determine how peaked
-    the predictions are. The rest gets less: attention to a single token would amplify float32
-    errors, and large biases would outweigh the context.
+    the predictions are. Other parameters get a smaller scale: attention to a single token would
+    amplify float32 errors, and large biases would outweigh the context.
     """
     embeddings = {
         id(part.weight) for part in model.modules() if isinstance(part, torch.nn.Embedding)

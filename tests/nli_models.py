@@ -45,7 +45,7 @@ def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) ->
 def build_bart(
     folder: Path, kind: Any = transformers.BartForSequenceClassification, scale: float = 0.4
 ) -> Path:
-    """Save a BART in `folder`, by default a classifier of the states at the last end token."""
+    """Save a BART in `folder`, by default a classifier based on the state at the last end token."""
     with torch.random.fork_rng(devices=[]):
         tokenizer, _ = model_families.FAMILIES["roberta"]()
         sizes = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
@@ -66,7 +66,7 @@ def build_bart(
 
 
 def reorder_outputs(source: Path, folder: Path, order: Sequence[int], names: Sequence[str]) -> Path:
-    """Save the BERT of `source` in `folder`, with reordered and renamed outputs."""
+    """Save the BERT from `source` in `folder`, with reordered and renamed outputs."""
     model = transformers.BertForSequenceClassification.from_pretrained(source)
     for parameter in (model.classifier.weight, model.classifier.bias):
         parameter.data = parameter.data[list(order)]

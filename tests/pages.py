@@ -11,7 +11,7 @@ Conventions for pages:
   joined by `&&`, that install or test the project are skipped.
 - Blocks in other languages (```bash, ```text, ...) are not run.
 
-White space may differ, and `...` matches any text; numbers are compared as text.
+Whitespace may differ, and `...` matches any text; numbers are compared as text.
 """
 
 import contextlib

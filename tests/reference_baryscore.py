@@ -29,7 +29,7 @@ class ReferenceBaryScore:
         return ids, positions or list(range(len(ids)))
 
     def layers(self, text, layers=5, special=False):
-        """Return the normalised states of the last layers, [layers, tokens, hidden]."""
+        """Return the normalized states of the last layers, [layers, tokens, hidden]."""
         ids, positions = self.tokens(text, special)
         rows = torch.tensor([ids])
         with torch.no_grad():
@@ -44,7 +44,7 @@ class ReferenceBaryScore:
         )
 
     def weights(self, text, documents=None):
-        """Return the token weights of a text, uniform without documents."""
+        """Return the token weights of a text, which are uniform if there are no documents."""
         ids, positions = self.tokens(text)
         values = np.ones(len(positions))
         special = not any(self.tokenizer(text, return_special_tokens_mask=True)["input_ids"][1:-1])
@@ -56,7 +56,7 @@ class ReferenceBaryScore:
         return values / values.sum() if values.any() else np.full(len(values), 1 / len(values))
 
     def score(self, candidate, reference, layers=5, documents=None):
-        """Return the minimum cost of moving the mean points of one text to the other's."""
+        """Return the minimum cost of moving one text's mean points to the other text's."""
         x, y = (self.layers(text, layers).mean(0) for text in (candidate, reference))
         a, b = (self.weights(text, documents) for text in (candidate, reference))
         return transport_cost(a, b, squared_distances(x, y))
@@ -84,7 +84,7 @@ def transport_cost(a, b, cost):
 
 
 def literal_barycentre(layers, start=None):
-    """Compute the free-support barycentre of layers [layers, tokens, hidden] as the authors do.
+    """Compute the free-support barycenter of layers [layers, tokens, hidden] as the authors do.
 
     They call POT with float32 layers, uniform weights, and zeros as initial points.
     """

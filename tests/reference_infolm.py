@@ -1,4 +1,4 @@
-"""Literal float64 implementation of InfoLM, slow on purpose, to check the package against.
+"""Literal, deliberately slow float64 implementation of InfoLM, which the package must agree with.
 
 It shares no code with the package. Every masked context goes through the model alone, without
 batching, padding or any other shortcut that could hide a mistake. The formulas of the measures are
@@ -54,13 +54,13 @@ def symmetrize_measure(name, log_p, log_q, alpha=None, beta=None, symmetrize="je
 
 
 def window_starts(length, window):
-    """Return the starts of the windows over `length` tokens: 0, 2, 4, 6, 7 for 11 and 4."""
+    """Return the starts of windows over `length` tokens: 0, 2, 4, 6, 7 for length 11, width 4."""
     return [*range(0, length - window, max(1, window // 2)), length - window]
 
 
 def nearest_window(index, starts, window):
-    """Return the start of the window with the centre nearest to a token, ties to the earlier."""
-    # Distances are doubled, so that centres between two tokens are integers.
+    """Return the start of the earliest window whose center is nearest to a token."""
+    # Distances are doubled, so that centers between two tokens are integers.
     return min(starts, key=lambda start: (abs(2 * index - (2 * start + window - 1)), start))
 
 
@@ -68,7 +68,7 @@ class ReferenceInfoLM:
     """InfoLM with a model from a folder: positions, distributions and scores.
 
     `masked=False` leaves all tokens visible, as with masks_per_pass=0. Of the keyword arguments
-    that the methods share, `max_length` and `long_text` are the settings of this name.
+    that the methods share, `max_length` and `long_text` are the settings with these names.
     """
 
     def __init__(self, folder, masked=True):
@@ -119,7 +119,7 @@ class ReferenceInfoLM:
         return [*ids[:index], token, *ids[index + 1 :]], index, ids[index]
 
     def _windowed_positions(self, tokens, max_length):
-        """Mask every token once, in the window with the nearest centre."""
+        """Mask every token once, in the window with the nearest center."""
         window = max_length - len(self.prefix) - len(self.suffix)
         starts = window_starts(len(tokens), window)
         positions = []

@@ -1,4 +1,4 @@
-"""The Space in a separate process, started as a user would."""
+"""The Space in a separate process, started as a user would start it."""
 
 import os
 import signal

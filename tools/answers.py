@@ -63,7 +63,7 @@ Rows = list[dict[str, Any]]
 
 
 def squad_tokens(text: str) -> list[str]:
-    """Return the words of a text after SQuAD's normalization: no case, punctuation or articles."""
+    """Return a text's words as SQuAD does: lowercased, without punctuation or articles."""
     plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return [word for word in plain.split() if word not in ("a", "an", "the")]
 
@@ -142,7 +142,7 @@ def task_scores(nli: np.ndarray, recall: np.ndarray, weight: float = 0.5) -> np.
 
 
 def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the scores by metric, [rows] each, so that higher is better."""
+    """Return the scores by metric, [rows] each, negated if lower is better."""
     scores = {name: compare_strings(rows, compare) for name, compare in STRINGS.items()}
     if "bertscore" in stored:
         scores["BERTScore"] = best_of(rows, stored["bertscore"])
@@ -221,7 +221,7 @@ def in_first_half(question: str) -> bool:
 class Source:
     """Rows of one data set, with human judgments.
 
-    `mask` selects them from the rows of the file, bool [rows of the file]. `correct`, `first` (the
+    `mask` selects these rows from the file, bool [rows of the file]. `correct`, `first` (the
     question belongs to the first half) and `question` (its number) are [rows].
     """
 
@@ -286,7 +286,7 @@ def show_verdicts(rows: Rows, scores: np.ndarray, arguments: argparse.Namespace)
     """Print thresholds from the first half, and the accuracy of verdicts on the second half."""
     sources = [Source(rows, key) for key in SOURCES]
     low, high = choose_thresholds([(scores[s.mask][s.first], s.correct[s.first]) for s in sources])
-    print(f"\nthresholds: {low:.3f} {high:.3f}; the package has {verdict.LOW} {verdict.HIGH}")
+    print(f"\nthresholds: {low:.3f} {high:.3f}; the package uses {verdict.LOW} {verdict.HIGH}")
     table = []
     for title, source in zip(SOURCES.values(), sources, strict=True):
         held_out = ~source.first
@@ -414,7 +414,7 @@ def recall_of_acronyms(candidate: str, reference: str) -> float:
 
 
 def recall_of_surnames(candidate: str, reference: str) -> float:
-    """Return token recall that only counts the last name if the reference is a two-word name."""
+    """Return token recall that counts only the last name if the reference is a two-word name."""
     words = reference.split()
     is_name = len(words) == 2 and all(word.istitle() for word in words)
     return token_recall(candidate, words[1] if is_name else reference)
@@ -497,7 +497,7 @@ def main() -> None:
     parser.add_argument("command", choices=commands)
     parser.add_argument("data", type=Path, help="JSON Lines file of answers")
     parser.add_argument("--scores", type=Path, metavar="FOLDER", help="folder for scores")
-    parser.add_argument("--metrics", nargs="*", choices=STORED, help="for `score`")
+    parser.add_argument("--metrics", nargs="*", choices=STORED, help="metrics for `score`")
     parser.add_argument("--csv", type=Path, metavar="FOLDER", help="folder for tables")
     arguments = parser.parse_args()
     commands[arguments.command](list(read_json_lines(arguments.data)), arguments)

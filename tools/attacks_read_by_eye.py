@@ -6,7 +6,7 @@ Each attack is applied to up to 20 suitable references from a random sample of 4
 references. An attack on adequacy is fair if it changes the meaning and the English remains equally
 good; "drop" breaks sentences by design, so only the change of meaning counts. An attack on fluency
 is fair if it makes the English worse. `results/attacks_read_by_eye.csv` contains the verdicts by
-item and number of the reference. The output ends with the number of unfair cases per attack.
+item and reference number. The output ends with the number of unfair cases per attack.
 """
 
 import argparse

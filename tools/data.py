@@ -36,7 +36,7 @@ class DataSet:
     """Data set with human judgments.
 
     `title` is the name in tables; `parts` are ratings by language (key "" if there is only one);
-    `average` means to average scores over references instead of taking the best score.
+    `average` is True if scores are averaged over references instead of taking the best score.
     """
 
     name: str

@@ -79,7 +79,7 @@ def percent(value: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path, help="folder of the data sets")
+    parser.add_argument("data", type=Path, help="folder with the data sets")
     parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
     parser.add_argument("--resamples", type=int, default=2000)

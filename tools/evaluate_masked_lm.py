@@ -43,7 +43,7 @@ def evaluate(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("corpus", type=Path, help="folder of NAME.valid.txt.gz")
+    parser.add_argument("corpus", type=Path, help="folder with files NAME.valid.txt.gz")
     parser.add_argument("--model", type=Path, default=BUNDLED_FOLDER, help="BERT-like model")
     parser.add_argument("--texts", type=int, default=200, help="number of texts per file")
     parser.add_argument("--masks", type=int, default=8, help="masked positions per text")

@@ -4,7 +4,7 @@
     python -m tools.figures trade docs/trade_off.svg --csv results/FILE.csv
 
 `comparison` shows InfoLM's predictions for two paraphrases, with the bundled model and uniform
-weights: per token on the left; on the right, their mean for the most probable words of at least
+weights: per token on the left, and on the right the mean for the most probable words of at least
 four letters. `trade` plots detected attacks against correlation with human judgments, with one
 panel per data set. FILE.csv is written by `python -m tools.study trade`.
 """
@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("figure", choices=("comparison", "trade"))
     parser.add_argument("output", type=Path, help="output file, such as docs/comparison.svg")
-    parser.add_argument("--csv", type=Path, help="input of `trade`")
+    parser.add_argument("--csv", type=Path, help="input file for `trade`")
     arguments = parser.parse_args()
     plt.rcParams["svg.hashsalt"] = "infolm"  # makes the output deterministic
     if arguments.figure == "comparison":

@@ -8,7 +8,7 @@ in a subfolder of FOLDER named after the model, and --share 0 prints tables from
 other options are described in tools/study.py. Attacks are optional.
 
 The first table contains segment-level Kendall and detected attacks for BERTScore with each layer,
-and for BaryScore with windows of layers and either IDF or uniform weights. Layer 0 is the
+and for BaryScore with windows of layers and either IDF or uniform weights. Layer 0 means the
 embeddings. The second table contains each metric's best layers on all data sets but one, and their
 result on the held-out data set. These layers and BaryScore's default layers are then compared with
 BERTScore and chrF on the held-out data set, as in `tools.study agree`.

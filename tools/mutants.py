@@ -6,9 +6,9 @@
 
 A mutant is the code with one change: a different operator, comparison, sign, number, boolean or
 default, a removed `raise`, or None as the return value. For each component, a folder of the package
-or the demo, --drawn mutants without a verdict are tested by the component's unit tests, or by
---tests. A run ends at the first failure, or after MAX_SLOWDOWN times the duration of the tests on
-the original code.
+or the demo, --drawn mutants are sampled. Mutants without a verdict are tested by the component's
+unit tests, or by --tests. A run ends at the first failure, or after MAX_SLOWDOWN times the duration
+of the tests on the original code plus EXTRA_SECONDS.
 
 Each mutant runs in a process that is forked after the libraries are imported. It executes the
 mutant instead of the original module, without writing a file. Processes started by tests run the
@@ -146,7 +146,7 @@ def find_defaults(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def changes(node: ast.AST, default: bool) -> Iterator[tuple[str, Callable[[ast.AST], ast.AST]]]:
-    """Yield the changes of a node: a description, and a function that changes a copy of it."""
+    """Yield the possible changes to a node: a description, and a function that changes a copy."""
     if isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in SWAPS:
         swap = SWAPS[type(node.op)]
         words = f"{type(node.op).__name__} to {swap.__name__}: {ast.unparse(node)}"
@@ -236,7 +236,7 @@ def test(mutant: MutantLoader | None, tests: list[str], seconds: float | None = 
 
 
 def tests_for(mutant: Mutant, tests: Sequence[Path] = ()) -> list[str]:
-    """Return the test files of a mutant; files named after its module come first."""
+    """Return the test files for a mutant; files named after its module come first."""
     stem, files = Path(mutant.file).stem, set()
     for place in tests or components()[mutant.component][1]:
         files |= {place} if place.is_file() else set(place.rglob("test_*.py"))

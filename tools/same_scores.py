@@ -73,7 +73,7 @@ Scores = dict[str, list[float]] | str  # scores by name, or an error message
 
 
 def infolm_cases(model: str, idfs: Sequence[Any]) -> Iterator[Case]:
-    """Yield every call of InfoLM; settings with "sweep" are for `sweep`."""
+    """Yield every call of InfoLM; calls with the setting "sweep" are calls of `sweep`."""
     for idf in idfs:
         for measures, form in product(MEASURES, ("jeffreys", "jensen", "none", "reverse")):
             yield "one", {"idf": idf, "symmetrize": form, **measures}

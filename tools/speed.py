@@ -290,7 +290,7 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("benchmark", choices=TABLES)
-    parser.add_argument("data", type=Path, help="JSON Lines with prediction and references")
+    parser.add_argument("data", type=Path, help="JSON Lines file of predictions and references")
     parser.add_argument("--pairs", type=int, default=64)
     parser.add_argument("--samples", type=int, default=8, help="number of shared references")
     parser.add_argument("--repeats", type=int, default=3)

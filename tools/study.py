@@ -17,13 +17,13 @@ DATA is the folder described in tools/data.py.
   the system level and the bootstrap at the segment level, with Holm's correction per table.
 - `choose` selects the settings with the best mean segment-level Kendall on all data sets but one,
   and reports their correlation on the held-out data set.
-- `trade` compares the fraction of detected attacks, whose paraphrases score better than the
-  attacked text, with segment-level Kendall, for MENLI combined with other metrics at different
-  weights. attacks.jsonl is the output of `infolm attack`.
+- `trade` compares the fraction of detected attacks with segment-level Kendall, for MENLI combined
+  with other metrics at different weights. An attack is detected if the paraphrase scores better
+  than the attacked text. attacks.jsonl is the output of `infolm attack`.
 - `published` compares correlations with the values that Colombo et al. 2022 published.
 
-IDF weights are computed on all references of a data set. Values are multiplied by 100,
-and higher is better.
+IDF weights are computed on all references of a data set. Values are multiplied by 100, and higher
+is better.
 """
 
 import argparse
@@ -51,7 +51,7 @@ from tools.tables import show
 
 Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN if not scored
 CHUNK = 160  # rows scored between saves
-LAYER = 5  # for BERTScore, of the 6 layers of the bundled encoder
+LAYER = 5  # layer for BERTScore; the bundled encoder has 6 layers
 ROUGE = RougeScorer(["rougeL"], use_stemmer=True)
 TEMPERATURES, INTERPOLATIONS = (1.0, 2.0), (0.0, 0.1, 0.2, 0.3, 0.5)
 COMPARISONS = ("BERTScore", "chrF")
@@ -122,12 +122,12 @@ def load_scorer(kind: type) -> Any:
 
 @cache
 def idf_table(corpus: tuple[str, ...], scorer: Any) -> IDF:
-    """Return the IDF weights of a corpus, for the tokenizer of a scorer."""
+    """Return the IDF weights of a corpus for a scorer's tokenizer."""
     return IDF.from_corpus(list(corpus), scorer.tokenizer)
 
 
 def bundled(title: str, kind: type, **settings: Any) -> Entry:
-    """Return the entry of a metric of this package; `idf=True` means IDF weights of the corpus."""
+    """Return the entry of a metric from this package; `idf=True` computes IDF on the corpus."""
 
     def score(texts: Texts) -> Scores:
         scorer, best = load_scorer(kind), "max" if kind is MENLIScorer else "min"
@@ -482,7 +482,7 @@ def parse(description: str | None, *commands: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     if commands:
         parser.add_argument("command", choices=commands)
-    parser.add_argument("data", type=Path, help="folder of the data sets")
+    parser.add_argument("data", type=Path, help="folder with the data sets")
     parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
     parser.add_argument("--sets", nargs="+", default=list(READERS), choices=READERS)
     parser.add_argument("--metrics", nargs="+", default=[], help="default: all metrics")

@@ -159,12 +159,12 @@ def centre_embeddings(model: BertForMaskedLM) -> None:
 def main() -> None:
     parser = options(__doc__, body_rate=5e-4, head_rate=2e-3, warmup=50, seed=20221)
     add = parser.add_argument
-    add("corpus", type=Path, help="folder of NAME.txt.gz files, one paragraph per line")
+    add("corpus", type=Path, help="folder with NAME.txt.gz files, one paragraph per line")
     add("--tokens", type=int, default=40_000_000, help="number of tokens to train on")
     add("--tokens-per-batch", type=int, default=2048)
     add("--mask-rate", type=float, default=0.25, help="initial fraction of masked tokens")
     add("--final-mask-rate", type=float, default=0.15, help="final fraction of masked tokens")
-    add("--decay", type=float, default=0.4, help="final fraction with learning rate decay")
+    add("--decay", type=float, default=0.4, help="final fraction in which learning rates decay")
     train(parser.parse_args())
 
 

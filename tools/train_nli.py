@@ -4,9 +4,9 @@
     torchrun --nproc-per-node 2 -m tools.train_nli NLI/train.tsv.gz -o WORK
 
 The file has the columns source, label, premise and hypothesis. The result is a
-BertForSequenceClassification with its standard head. With this head alone, training does not
-converge from a sentence encoder, so a second head on the mean hidden states of both texts is also
-trained, and then discarded. See training.py for the training loop.
+BertForSequenceClassification with its standard head. With this head alone, training that starts
+from a sentence encoder does not converge, so a second head on the mean hidden states of both texts
+is also trained, and then discarded. See training.py for the training loop.
 """
 
 import argparse
@@ -132,7 +132,7 @@ def train(args: argparse.Namespace) -> None:
     def steps(start: int, _: int) -> Iterator[Step]:
         for step in range(start, len(batches)):
             rate = min((step + 1) / args.warmup, 1 - step / len(batches))
-            torch.manual_seed((args.seed + step) * 1_000_003 + rank)  # seed of dropout
+            torch.manual_seed((args.seed + step) * 1_000_003 + rank)  # seed for dropout
             share = batches[step][rank::workers]
             with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
                 plain, helper = model(pad(tokenizer, rows.iloc[share]))

@@ -53,7 +53,7 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 class BaryScore(evaluate_metric.EvaluateMetric):
     """BaryScore for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
-    Keyword arguments are settings of `BaryScoreSettings`, which are the defaults for `compute`, and
+    Keyword arguments are the settings of `BaryScoreSettings`, used as defaults by `compute`, and
     the arguments that `evaluate.load` passes to every metric; `config_name` must be None, because
     there are no configurations. The first call to `compute` loads the model. Raises TypeError or
     ValueError if a setting is unknown or invalid.

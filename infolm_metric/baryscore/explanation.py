@@ -16,7 +16,7 @@ class TokenPoints:
 
     tokens: list[str]  # [tokens]; special tokens if there are no others
     points: np.ndarray  # float64 [tokens, hidden]
-    log_weights: np.ndarray  # float64 [tokens]; empty for special tokens, weighted uniformly
+    log_weights: np.ndarray  # float64 [tokens]; empty if only special tokens, with uniform weights
 
 
 @dataclass(frozen=True)

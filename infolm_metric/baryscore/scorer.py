@@ -1,6 +1,6 @@
 """Scorer of BaryScore, which compares texts as weighted points by optimal transport.
 
-Each token is a point, the mean of its normalised states over the chosen layers. These means replace
+Each token is a point, the mean of its normalized states over the chosen layers. These means replace
 the Wasserstein barycenter of the layers: with the same token weights in every layer, they are a
 fixed point of the barycenter iteration (Cuturi and Doucet 2014).
 """
@@ -72,7 +72,7 @@ class Encoder:
     device: torch.device
 
     def states(self, ids: Sequence[Tensor], layers: Sequence[int]) -> list[Tensor]:
-        """Return the hidden states of some layers, [rows, hidden] each; layer 0 is the embeddings.
+        """Return the hidden states of some layers, [rows, hidden] each; index 0 means embeddings.
 
         `ids` are groups of texts of equal length, int64 [texts, tokens] each; there is no padding.
         """
@@ -163,7 +163,7 @@ class BaryScorer(EncodingScorer):
         hidden = int(self.models.checkpoint(settings).config.hidden_size)
         limit = self.models.checkpoint(settings).text_limit(settings.max_length)
         most_tokens = limit if limit and settings.long_text == "truncate" else float("inf")
-        # Memory of a token's point, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
+        # Memory for a token's point, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
         token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
         return pairs.chunks(
             CHUNK_TEXTS,
@@ -173,7 +173,7 @@ class BaryScorer(EncodingScorer):
     def encode(
         self, texts: Texts, settings: BaryScoreSettings, progress: Progress = no_progress
     ) -> dict[Hashable, Tensor]:
-        """Return each text's points, float64 [tokens, hidden] on the CPU, by its token ids.
+        """Return the points of each text by its token ids, float64 [tokens, hidden] on the CPU.
 
         Special tokens have points only in texts without maskable tokens.
         """
@@ -221,7 +221,7 @@ class BaryScorer(EncodingScorer):
         encodings: Encodings,
         settings: BaryScoreSettings,
     ) -> dict[str, np.ndarray]:
-        """Return the minimum transport costs, float64 [pairs]; equal pairs are computed once."""
+        """Return the minimum transport costs, float64 [pairs]; compute identical pairs once."""
         clouds = {
             text.key: WeightedPoints.of(encodings[text.key[0]].numpy(), text.log_weights)
             for text in {text.key: text for text in (*candidates, *references)}.values()
@@ -235,7 +235,7 @@ class BaryScorer(EncodingScorer):
         return {settings.metric: np.asarray([distances[pair] for pair in pairs])}
 
     def bounds(self, settings: BaryScoreSettings, name: str) -> tuple[float, float]:
-        """Return the bounds: 0 for equal points, and the squared diameter of the unit ball."""
+        """Return the bounds: 0 for identical points, and the squared diameter of the unit ball."""
         return 0.0, transport.LARGEST
 
     # Explanations.
@@ -268,7 +268,7 @@ class BaryScorer(EncodingScorer):
         return explain_score(x, y, result.scores[settings.metric][0], result.signature)
 
     def _indices(self, settings: BaryScoreSettings) -> tuple[int, ...]:
-        """Return the indices of the hidden states to average; 0 is the embeddings."""
+        """Return the indices of the hidden states to average; 0 means the embeddings."""
         states = self.models.checkpoint(settings).states
         assert states is not None  # checked in `open`
         return settings.indices(states)
@@ -288,6 +288,6 @@ def tokens_with_points(text: TokenizedText) -> np.ndarray:
 
 
 def mean_states(states: Sequence[Tensor]) -> Tensor:
-    """Return the mean of the normalised states over the layers, float64 [rows, hidden]."""
+    """Return the mean of the normalized states over the layers, float64 [rows, hidden]."""
     units = (torch.nn.functional.normalize(rows.double(), dim=-1) for rows in states)
     return functools.reduce(torch.add, units) / len(states)

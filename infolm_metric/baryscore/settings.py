@@ -19,7 +19,7 @@ class BaryScoreSettings(ModelSettings):
 
     Args:
         layers: hidden states to average: a number N (the last N states), "all", or a list of
-            indices such as 0,3,6, where 0 is the embeddings.
+            indices such as 0,3,6, where 0 means the embeddings.
         idf: token weights: references (IDF of the references), separate (IDF of each side), none
             (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
             models), or a file written by infolm idf.

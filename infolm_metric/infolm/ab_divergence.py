@@ -3,7 +3,7 @@
 The KL, alpha, Renyi and beta divergences are special cases or limits of the scale-invariant AB
 divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134). The published formula subtracts nearly
 equal numbers if alpha, beta or their sum is close to 0, or if p is close to q. `_ends` rewrites the
-formula as a sum of terms >= 0. `log_p` and `log_q` are normalised log-probabilities, [..., vocab];
+formula as a sum of terms >= 0. `log_p` and `log_q` are normalized log-probabilities, [..., vocab];
 results are float64.
 """
 
@@ -17,10 +17,10 @@ from torch import Tensor
 
 from infolm_metric.core.determinism import to_float64
 
-SMALLEST_GAP = 1e-70  # closer to a singular parameter, the limit is returned
-SINGULAR = 1e-3  # closer to a singular parameter, matrix products are too inaccurate
+SMALLEST_GAP = 1e-70  # within this distance of a singular parameter, the limit is returned
+SINGULAR = 1e-3  # within this distance of one, matrix products are too inaccurate
 SMALLEST_SUM = 1e-280  # smallest accurate sum of powers, relative to the largest power
-SERIES_BELOW = 2.0**-6  # exp(y) - 1 - y has lost 7 bits here, and 6 terms of its series suffice
+SERIES_BELOW = 2.0**-6  # exp(y) - 1 - y loses 7 bits at this y; 6 terms of its series suffice
 
 
 def ab_value(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> Tensor:
@@ -47,9 +47,9 @@ def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
 
 
 def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
-    """Return the AB divergence of all pairs, [references, candidates].
+    """Return the AB divergences of all pairs, [references, candidates].
 
-    Values close to 0 lose digits. Values are NaN near singular parameters and if a sum underflows.
+    Values close to 0 are inaccurate. Near singular parameters or if a sum underflows, they are NaN.
     """
     total = alpha + beta
     if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
@@ -71,7 +71,7 @@ def nonzero(number: float) -> float:
 def excess(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
     """Return v - w - w y for v = w exp(y), >= 0, without cancellation for any y; [..., vocab]."""
     w = log_w.exp()
-    series = (y / 5040).add_(1 / 720)  # in place: new memory costs more than the arithmetic
+    series = (y / 5040).add_(1 / 720)  # in place, because allocation is slower than arithmetic
     for coefficient in (1 / 120, 1 / 24, 1 / 6, 1 / 2):
         series.mul_(y).add_(coefficient)
     tiny = series.mul_(y).mul_(y)
@@ -99,12 +99,13 @@ def _ends(
     L(x) = log sum p^(a+b-x) q^x is convex. The AB divergence is its second divided difference over
     the nodes 0, b and a + b (p^(a+b), p^a q^b and q^(a+b)), or half its second derivative if the
     nodes coincide. Subtract from L its tangent at the middle node, and let r1 and r2 be the values
-    at the outer nodes, at distances h1 and h2 (steps). All terms of
+    at the outer nodes, whose distances (steps) from the middle node are h1 and h2. All terms of
 
         AB = (r1/h1 + r2/h2) / (h1 + h2)
 
-    are >= 0, so nothing cancels even if nodes are close. w are the normalised weights at the middle
-    node, v = w exp(y) the weights at an outer node without the tangent, and r = log sum v.
+    are >= 0, so there is no cancellation, even if nodes are close. w are the normalized weights at
+    the middle node, v = w exp(y) are the weights at an outer node after the tangent is subtracted,
+    and r = log sum v.
     """
     log_p, log_q = to_float64(log_p), to_float64(log_q)
     p_end, q_end, inner = (total, 0.0), (0.0, total), (a, b)

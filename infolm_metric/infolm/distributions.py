@@ -50,7 +50,7 @@ def distributions(
 ) -> dict[Key, Tensor]:
     """Return log-probabilities over the vocabulary: text key -> float64 [temperatures, vocab].
 
-    Texts with equal tokens are encoded once, even if their weights differ. `predict` is
+    Texts with the same tokens are encoded once, even if their weights differ. `predict` is
     `predictions` or a version that uses cached logits.
     """
     # With several masks per context, contexts depend on the positions with nonzero weights.
@@ -86,8 +86,8 @@ def predictions(
 ) -> Predictions:
     """Yield the group indices, log weights and logits of encoded positions, part by part.
 
-    Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts of
-    a group have equal tokens and different weights. The positions of a group are in order.
+    Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts in
+    a group have the same tokens but different weights. The positions of a group are in order.
     """
     template = model.checkpoint.template
     limit = model.checkpoint.text_limit(settings.max_length)
@@ -226,9 +226,9 @@ def log_predictions(logits: Tensor, temperature: float) -> Tensor:
 class Accumulator:
     """Weighted sums of softmax(logits / T) over the positions of texts.
 
-    Probabilities are float32 if it can represent all probabilities of a position, and otherwise
-    float64. Positions that would underflow float64 are accumulated in log space. This choice
-    depends only on the position. Normalisers and sums are float64.
+    The probabilities at a position are computed in float32 if it can represent all of them, and in
+    float64 otherwise. Positions that would underflow float64 are accumulated in log space. The
+    choice does not depend on other positions. Normalizers and sums are float64.
     """
 
     temperatures: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""Explanation of a score: predictions at each position, contributions of vocabulary entries."""
+"""Explanation of a score: predictions per position and contributions per vocabulary entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class TextView:
         tokens: tokens by position, [positions]; a single mask token if no token is maskable.
         weights: float64 [positions], with sum 1.
         log_predictions: log-probabilities, float64 [positions, vocab].
-        log_distribution: logarithm of their weighted mean after interpolation, float64 [vocab].
+        log_distribution: logarithm of the weighted mean of the probabilities over all positions,
+            after interpolation, float64 [vocab].
     """
 
     tokens: list[str]

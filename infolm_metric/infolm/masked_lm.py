@@ -45,7 +45,7 @@ class MaskedLM(ModelWithHead):
     def logits(self, ids: Sequence[Tensor], positions: Sequence[Tensor]) -> Iterator[Tensor]:
         """Yield the logits at the masked positions, context by context, [positions, vocab] each.
 
-        A tensor has at most `LOGITS_PER_BATCH` logits. `ids`, int64 [contexts, tokens] each, are
+        Each tensor has at most `LOGITS_PER_BATCH` logits. `ids`, int64 [contexts, tokens] each, are
         groups of contexts of equal length. `positions` are int64 [contexts, masks] each.
         """
         ids, positions = ([group.to(self.device) for group in side] for side in (ids, positions))

@@ -23,7 +23,7 @@ SYMMETRIZATIONS = {  # pairs (x, y) over which D(x, y) is averaged, with m = (p 
     "none": (("p", "q"),),
     "reverse": (("q", "p"),),
 }
-LARGEST_PARAMETER = 1e50  # limit of |alpha|, |beta|; keeps products with log-probabilities finite
+LARGEST_PARAMETER = 1e50  # for |alpha| and |beta|, to keep products with log-probabilities finite
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ _MEASURES = (
     Measure(
         "renyi_divergence",
         expression="log(sum p^alpha q^(1-alpha)) / (alpha-1)",
-        description="KL(p, q) at alpha -> 1; large alphas emphasise the largest ratio p/q",
+        description="KL(p, q) at alpha -> 1; large alphas emphasize the largest ratio p/q",
         parameters=(Parameter("alpha", "any number > 0 except 1", lambda a: a > 0.0 and a != 1.0),),
         # Increases with alpha to log max p/m, and p/m <= 2.
         jensen_bound=_at_most(math.log(2)),
@@ -205,7 +205,7 @@ def check_parameters(
     measure = resolve(measure)
     parameters = _parse_numbers(measure, alpha, beta)
     if problem := _domain_error(measure, parameters):
-        raise ValueError(f"{measure.name} needs {problem}")
+        raise ValueError(f"{measure.name} requires {problem}")
     return parameters
 
 
@@ -256,7 +256,7 @@ def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
             numbers[parameter.name] = check_value(parameter.name, scalar, float)
         except (TypeError, ValueError):
             raise ValueError(
-                f"{measure.name} needs {parameter.name}: {parameter.domain}, such as 0.5; "
+                f"{measure.name} requires {parameter.name} to be {parameter.domain}, such as 0.5; "
                 f"got {value!r}"
             ) from None
     return numbers
@@ -267,9 +267,9 @@ def _domain_error(measure: Measure, parameters: dict[str, float]) -> str:
     for parameter in measure.parameters:
         name, number = parameter.name, parameters[parameter.name]
         if not parameter.accepts(number):
-            return f"{name}: {parameter.domain}, such as 0.5; got {number!r}"
+            return f"{name} to be {parameter.domain}, such as 0.5; got {number!r}"
         if abs(number) > LARGEST_PARAMETER:
-            return f"{name}: at most {LARGEST_PARAMETER:g} in magnitude; got {number!r}"
+            return f"{name} to be at most {LARGEST_PARAMETER:g} in magnitude; got {number!r}"
     if measure.accepts(**parameters):
         return ""
     labels = ", ".join(f"{name}={number:g}" for name, number in parameters.items())

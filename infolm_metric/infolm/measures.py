@@ -1,12 +1,12 @@
 """Information measures between distributions over a vocabulary.
 
-The nine measures compare normalised, finite log-probabilities [..., vocab] of any floating-point
+The nine measures compare normalized, finite log-probabilities [..., vocab] of any floating-point
 type: `log_p` of the reference and `log_q` of the candidate. Leading axes broadcast. Values are
 float64 [...], >= 0, and 0 if p = q; lower is better. They are continuous in `alpha` (a) and `beta`
 (b), which may be any numbers; at singular values, the limit is returned. Results that exceed
 float64 are replaced by the largest finite float64. Gradients are not supported.
 
-`compare` normalises its input, checks parameters, symmetrizes the measure and applies its bounds.
+`compare` normalizes its input, checks parameters, symmetrizes the measure and applies its bounds.
 The `*_terms` functions return the contribution of each vocabulary entry up to a common factor,
 float64 [..., vocab], >= 0. Formulas use S(s,t) = sum p^s q^t. Sources: Colombo, Clavel and
 Piantanida 2022 (arXiv 2112.01589, table of measures), and Cichocki, Cruces and Amari 2011 (Entropy
@@ -52,7 +52,7 @@ __all__ += ["l_infinity_distance", "fisher_rao_distance"]
 
 LARGEST = torch.finfo(torch.float64).max
 LOWEST_LOG = -1e50  # replaces log 0: lower than any log-softmax, but products with it stay finite
-NEAR = 1e-6  # matrix products lose too many digits of smaller values
+NEAR = 1e-6  # matrix products are too inaccurate for smaller values
 # Entries per step. On a CPU, temporaries of 1 MiB fit into the caches; a GPU needs more work per
 # kernel launch.
 CHUNK = {"cpu": 2**17, "cuda": 2**22}
@@ -70,16 +70,16 @@ def compare(
     alpha: Any = None,
     beta: Any = None,
 ) -> Tensor:
-    """Compare references with candidates by a measure; return float64 [...], up to `upper_bound`.
+    """Compare references with candidates; return float64 [...], at most `upper_bound`.
 
-    `measure` is a `Measure`, its name or an alias. `log_p` and `log_q` are normalised first, and
+    `measure` is a `Measure`, its name or an alias. `log_p` and `log_q` are normalized first, and
     -inf is replaced by -1e50. `symmetrize` is "jeffreys", the mean of D(p,q) and D(q,p); "jensen",
     the mean of D(p,m) and D(q,m) with m = (p+q)/2; "none", D(p,q); or "reverse", D(q,p). Distances
     are symmetric and ignore it. `alpha` is a parameter of the alpha, Renyi and AB divergences, and
     `beta` of the beta and AB divergences.
 
     Raises TypeError if `log_p` or `log_q` is not a tensor, and ValueError if a name is unknown, a
-    parameter is outside its domain, vocabularies differ, or a row has NaN, +inf or only -inf.
+    parameter is outside its domain, vocabularies differ, or a row contains NaN, +inf or only -inf.
 
     >>> reference = torch.tensor([[0.5, 0.5], [0.5, 0.5]]).log()
     >>> candidate = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
@@ -106,7 +106,7 @@ class MeasureSpec(NamedTuple):
 
 
 def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Compare by each of `specs`, with the errors of `compare`; return float64 [specs, ...].
+    """Compare with each measure in `specs`, as `compare` does; return float64 [specs, ...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> specs = [MeasureSpec("kl"), MeasureSpec("l1")]
@@ -236,7 +236,7 @@ def _broadcast_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
 
 
 def _normalize(name: str, log_p: Tensor) -> Tensor:
-    """Normalise log-probabilities: float64 [..., vocab], all entries >= LOWEST_LOG."""
+    """Normalize log-probabilities; return float64 [..., vocab], all entries >= LOWEST_LOG."""
     log_p = to_float64(log_p).log_softmax(-1).clamp(min=LOWEST_LOG)
     if log_p[..., 0].isnan().any():  # one invalid entry makes its whole row NaN
         raise ValueError(f"{name} must contain log-probabilities, got NaN, +inf or a row of -inf")
@@ -247,7 +247,7 @@ def _normalize(name: str, log_p: Tensor) -> Tensor:
 
 
 def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Kullback-Leibler divergence, sum p log(p/q), in nats; with "jeffreys", the paper's "JS"."""
+    """Kullback-Leibler divergence, sum p log(p/q), in nats; the paper's "JS" with "jeffreys"."""
     return kl_terms(log_p, log_q).sum(-1)
 
 
@@ -331,36 +331,36 @@ def fisher_rao_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
     return l1_terms(to_float64(log_p) / 2, to_float64(log_q) / 2).square()
 
 
-# Measures of every reference with every candidate, [references, vocab] and [candidates, vocab] ->
-# [references, candidates]. If too many digits are lost, values are NaN or below NEAR.
+# Measures between every reference and every candidate, [references, vocab] and [candidates, vocab]
+# -> [references, candidates]. If too many digits are lost, values are NaN or below NEAR.
 
 
 def kl_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return the KL divergence of all pairs."""
+    """Return the KL divergences of all pairs."""
     p = log_p.exp()
     return (p * log_p).sum(-1)[:, None] - p @ log_q.T
 
 
 def alpha_matrix(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
-    """Return the alpha divergence of all pairs."""
+    """Return the alpha divergences of all pairs."""
     factor = alpha * (alpha - 1.0)
     return torch.expm1(factor * ab_matrix(log_p, log_q, alpha, 1.0 - alpha)) / factor
 
 
 def renyi_matrix(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
-    """Return the Renyi divergence of all pairs."""
+    """Return the Renyi divergences of all pairs."""
     return alpha * ab_matrix(log_p, log_q, alpha, 1.0 - alpha)
 
 
 def l2_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return the L2 distance of all pairs."""
+    """Return the L2 distances of all pairs."""
     p, q = log_p.exp(), log_q.exp()
     squares = p.square().sum(-1)[:, None] + q.square().sum(-1) - 2 * (p @ q.T)
     return torch.where(squares > NEAR, squares.clamp(min=0.0).sqrt(), torch.nan)
 
 
 def fisher_rao_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return the Fisher-Rao distance of all pairs."""
+    """Return the Fisher-Rao distances of all pairs."""
     cosine = (log_p / 2).exp() @ (log_q / 2).exp().T
     angle = 2 / math.pi * cosine.clamp(max=1.0).arccos()
     return torch.where(1.0 - cosine > NEAR, angle, torch.nan)
@@ -372,8 +372,8 @@ class Formula(NamedTuple):
     Attributes:
         value: the measure, [..., vocab] -> [...].
         terms: the contribution of each vocabulary entry, [..., vocab] -> [..., vocab], >= 0.
-        matrix: the measure of all pairs, [references, vocab] and [candidates, vocab] ->
-            [references, candidates]; NaN for pairs that need `value`. None if all pairs need it.
+        matrix: the measure for all pairs, [references, vocab] and [candidates, vocab] ->
+            [references, candidates]; NaN for pairs that need `value`. None if all pairs do.
     """
 
     value: Callable[..., Tensor]

@@ -249,7 +249,7 @@ class InfoLMScorer(EncodingScorer):
         encodings: Encodings,
         grid: Sequence[InfoLMSettings],
     ) -> np.ndarray:
-        """Compute the measures of settings with equal interpolation, float64 [measures, pairs]."""
+        """Compute all measures in a grid with a single interpolation, float64 [measures, pairs]."""
         specs = [
             MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
             for settings in grid
@@ -282,7 +282,8 @@ class InfoLMScorer(EncodingScorer):
         name = ("logits", text.key[0], limit, settings.masks_per_pass)
         logits = self.models.cache.get(name)
         if logits is None:
-            # Without masks, windows are not in order; position numbers, as weights, sort them.
+            # Without masks, windows are not in order. Position numbers, passed as weights, are used
+            # to sort the logits.
             numbers = np.arange(len(text.log_weights), dtype=np.float64)
             numbered = WeightedText(text.key, text.text, numbers)
             parts = list(predictions([[numbered]], model, settings))

@@ -1,4 +1,4 @@
-"""Scoring on a Ray cluster, which adds score columns to a `ray.data.Dataset` of pairs.
+"""Scoring on a Ray cluster: score columns are added to a `ray.data.Dataset` of pairs.
 
 Blocks of pairs stream through actors, each with its own scorer. If document frequencies are needed,
 tasks count them in all blocks before any pair is scored. This module requires the extra `ray`.
@@ -147,7 +147,7 @@ def check_output(output: str) -> None:
 
 
 def _open_files(path: str) -> Dataset:
-    """Open a Parquet or JSON Lines file or folder; a folder without an extension is Parquet."""
+    """Open a Parquet or JSON Lines file or folder; read folders without an extension as Parquet."""
     suffix = Path(path).suffix.lower() or (".parquet" if Path(path).is_dir() else "")
     if suffix not in READERS:
         raise ValueError(

@@ -63,7 +63,7 @@ __test__ = {"examples": _EXAMPLES}  # doctests
 class MENLI(evaluate_metric.EvaluateMetric):
     """MENLI for `evaluate`: `compute(predictions=[...], references=[...])`, higher is better.
 
-    Keyword arguments are settings of `MENLISettings`, which are the defaults for `compute`, and the
+    Keyword arguments are the settings of `MENLISettings`, used as defaults by `compute`, and the
     arguments that `evaluate.load` passes to every metric; `config_name` must be None, because there
     are no configurations. The first call to `compute` loads the model. Raises TypeError or
     ValueError if a setting is unknown or invalid.

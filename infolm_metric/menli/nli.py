@@ -87,7 +87,7 @@ class NLIModel(ModelWithHead):
         rows: int | None = None,
         progress: Callable[[int], object] = lambda pairs: None,
     ) -> Tensor:
-        """Return e, n and c of each pair, float64 [pairs, 3]; with two labels, n and c are 0.
+        """Return e, n and c for each pair, float64 [pairs, 3]; with two labels, n and c are 0.
 
         `rows` is the number of pairs per pass; `progress` is called with the number of pairs done.
         """
@@ -118,7 +118,7 @@ class NLIModel(ModelWithHead):
         return probabilities
 
     def _logits(self, groups: Sequence[Sequence[JoinedPair]]) -> Tensor:
-        """Return the logits of pairs, [pairs, labels], in groups of equal length."""
+        """Return the logits, [pairs, labels], for groups of pairs of equal length."""
         ids = [self._tensor([pair.ids for pair in group]) for group in groups]
         token_types = None
         if groups[0][0].token_types is not None:

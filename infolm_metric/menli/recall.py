@@ -16,7 +16,7 @@ ARTICLES = ("a", "an", "the")
 
 
 class TokenRecall:
-    """Token recall as the other metric of a combination; it needs neither model nor baseline."""
+    """Token recall as the other metric in a combination, without a model or a baseline."""
 
     def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Collect no statistics."""
@@ -28,7 +28,7 @@ class TokenRecall:
     def score(
         self, pairs: Pairs, statistics: CorpusStatistics
     ) -> tuple[np.ndarray, Mapping[str, int]]:
-        """Return the recall of the best reference, float64 [pairs], and no warnings."""
+        """Return the highest recall over the references, float64 [pairs], and no warnings."""
         values = [max(token_recall(text, other) for other in group) for text, group in pairs]
         return np.array(values), {}
 
@@ -53,7 +53,7 @@ def token_recall(candidate: str, reference: str) -> float:
 
 
 def normalized_tokens(text: str) -> list[str]:
-    """Return the lowercased words, without punctuation and, if other words remain, articles.
+    """Return the lowercased words without punctuation; drop articles unless no other words remain.
 
     >>> normalized_tokens("The U.S. Senate"), normalized_tokens("A")
     (['u', 's', 'senate'], ['a'])

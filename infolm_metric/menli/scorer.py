@@ -214,7 +214,7 @@ class MENLIScorer(Scorer):
     ) -> np.ndarray:
         """Return e, n and c for each reference and its candidate, float64 [references, 3].
 
-        With direction="avg", they are means over both directions. Equal pairs are encoded once.
+        With direction="avg", they are means over both directions. Identical pairs are encoded once.
         """
         model = self.models.model(settings)
         self.models.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
@@ -253,7 +253,7 @@ class MENLIScorer(Scorer):
     def _too_long(
         self, pairs: Pairs, tokens: Mapping[str, np.ndarray], settings: MENLISettings
     ) -> Iterator[tuple[str, str, int]]:
-        """Yield each candidate and reference that exceed the limit together, and their length."""
+        """Yield each candidate and reference that together exceed the limit, with their length."""
         limit, overhead = self.limit(settings), self._overhead(settings)
         for candidate, group in pairs:
             for reference in group:
@@ -292,7 +292,7 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
 def empty_texts(
     pairs: Pairs, tokens: Mapping[str, Sized]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return the masks of pairs with one and with two empty texts, [references] each.
+    """Return masks that select pairs with one and with two empty texts, [references] each.
 
     >>> empty_texts(Pairs(["", "a"], [["a", ""], ["a"]]), {"": [], "a": [1]})
     (array([ True, False, False]), array([False,  True, False]))
@@ -307,7 +307,7 @@ def best_references(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Reduce the scores against each pair's references to one score, [references] -> [pairs].
 
-    Also return the probabilities, [pairs, 3], of the best reference, or the means.
+    Also return the probabilities for the best reference, or the mean probabilities, [pairs, 3].
     """
     starts = np.cumsum(counts) - counts
     groups = [slice(start, start + count) for start, count in zip(starts, counts, strict=True)]

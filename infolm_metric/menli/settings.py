@@ -36,7 +36,7 @@ KINDS = {
     "contradiction": re.compile("contradict"),
     "not_entailment": re.compile("no[nt][ _-]?entail"),
 }
-"""Patterns for the beginnings of label names, in lower case."""
+"""Patterns that match the beginning of a lowercased label name."""
 WEIGHT = 0.2  # weight of the NLI score in a combination; 0.2 to 0.3 is best for MT (Chen and Eger)
 RECALL = "recall"
 """Value of `combine_with` for token recall."""
@@ -64,8 +64,8 @@ class MENLISettings(ModelSettings):
             summary (e-c, hr), source (-c, rh; with sources only) or answer (e-c, hr, recall, 0.5);
             None: same as translation.
         formula: one or more of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
-            probabilities of entailment, neutrality and contradiction; several formulas take no
-            extra time; None: the task's default. On the command line, use an equals sign:
+            probabilities of entailment, neutrality and contradiction; computing several formulas
+            takes no extra time; None: the task's default. On the command line, use an equals sign:
             --formula=-c.
         direction: rh (does the reference entail the candidate?), hr (does the candidate entail the
             reference?) or avg (mean of both); None: the task's default.
@@ -73,10 +73,10 @@ class MENLISettings(ModelSettings):
             combine_with uses its own setting.
         combine_with: metric to combine with the NLI score: infolm or baryscore (with uniform token
             weights, idf=False), recall (the fraction of the reference's tokens that occur in the
-            candidate) or none; None: the task's default. In Python, settings of InfoLM or BaryScore
-            are also accepted and used unchanged.
-        nli_weight: weight of the NLI score in a combination, from 0 to 1; None: the task's
-            default, else 0.5 with recall and 0.2 with another metric.
+            candidate) or none; None: the task's default. In Python, a settings object for InfoLM or
+            BaryScore is also accepted and used unchanged.
+        nli_weight: weight of the NLI score in a combination, from 0 to 1; None: the task's default
+            if it has one, otherwise 0.5 with recall and 0.2 with another metric.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline; None: the package's baseline.
         labels: label names in the order of the model's outputs, such as
@@ -268,7 +268,7 @@ class MENLISettings(ModelSettings):
         return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
-        """Return settings with all formulas; in a combination, one object per token weighting.
+        """Return settings with all formulas; if combined, return one object per token weighting.
 
         >>> combinations = MENLISettings(combine_with="infolm").baseline_settings()
         >>> [settings.other.idf for settings in combinations]

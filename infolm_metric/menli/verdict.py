@@ -18,7 +18,7 @@ from infolm_metric.menli.settings import MENLISettings
 LOW, HIGH = 0.23, 0.59
 """Scores below LOW mean "likely wrong"; scores of at least HIGH mean "likely correct"."""
 CORRECT, WRONG = (98, 94), (89, 83)
-"""Percentage of verdicts that agree with human verdicts, for EVOUNA and DIVER-QA."""
+"""Percentages of verdicts that agree with human verdicts, for EVOUNA and DIVER-QA."""
 VERDICTS = ("likely correct", "unclear", "likely wrong")
 
 

@@ -29,7 +29,7 @@ EXCLUDED_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
 EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
 GOVERNORS = frozenset(WORDS["governing"])
 PARTICIPLE_PREPOSITIONS = words.PREPOSITIONS.difference(WORDS["particles"])
-"""Prepositions that can follow any participle, such as "in" ("painted in"), but not "up"."""
+"""Prepositions that can follow any participle, such as "in" ("painted in") but not "up"."""
 POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
 MAX_DROPPED = 0.2  # maximum fraction of words that are dropped
 MIN_WORDS = 5  # minimum number of words in a text from which words are dropped
@@ -106,7 +106,10 @@ def _find_adjectives(text: Text) -> list[int]:
 def _replace_word(
     text: str, random: Random, find: Callable[[Text], list[int]], part: str, join: bool = False
 ) -> str | None:
-    """Replace a random word that `find` selects with another in the same form, or `join` both."""
+    """Replace a random word in `find(text)` with another word in the same form.
+
+    If `join` is True, keep the word, and insert "and" and the other word after it.
+    """
     parsed = Text.parse(text)
     indices = find(parsed)
     if not indices:
@@ -286,7 +289,7 @@ def _deny(text: Text, index: int, helper: str) -> dict[int, str]:
 # Pronouns.
 
 POSSESSIVES = {"his": ("her", "hers"), "her": ("his", "him")}
-"""Replacements of possessives before a noun and in other positions."""
+"""Replacements for possessives before a noun and in other positions."""
 AMBIGUOUS = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
@@ -296,7 +299,7 @@ such as "he and I", and "his" before a quotation (possessive or not)."""
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """Change the person of all pronouns outside titles, and adapt the verb after "I"."""
+    """Change the gender or person of all pronouns outside titles, and adapt the verb after "I"."""
     parsed = Text.parse(text)
     edits: dict[int, str] = {}
     for index in () if AMBIGUOUS.search(text) else parsed.words:
@@ -330,7 +333,7 @@ GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
-    """Change the number of the first auxiliary, or else drop the "s" of the first verb."""
+    """Change the number of the first auxiliary, or else drop the "s" from the first verb."""
     parsed = Text.parse(text)
     verbs = [index for index in parsed.words if grammar.is_third_person(parsed, index)]
     partners = {index: PARTNERS.get(parsed.tokens[index], "") for index in parsed.words}

@@ -20,7 +20,7 @@ from infolm_metric.robustness.grammar import spell_numbers
 
 @dataclass(frozen=True)
 class Item:
-    """Texts with the same meaning, to be attacked.
+    """References to attack, which have the same meaning.
 
     Raises TypeError or ValueError if `references` is a single string or a reference is not a
     string.
@@ -108,9 +108,9 @@ def make_cases(
     words in common; for "num", the reference with its numbers spelled out.
 
     `attacks` are names in `ATTACKS` (default: all). The same `seed`, a whole number >= 0, gives the
-    same cases. `per_attack` is the maximum number of cases per attack, >= 1 (default: no limit),
-    sampled by a hash of their texts and the seed. Raises TypeError or ValueError if an attack is
-    unknown, a text is not a string, or a number is not whole or is too small.
+    same cases. `per_attack` is the maximum number of cases per attack, >= 1 (default: no limit).
+    The cases are sampled by a hash of their texts and the seed. Raises TypeError or ValueError if
+    an attack is unknown, a text is not a string, or a number is not whole or is too small.
 
     >>> (case,) = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> case.paraphrase, case.paraphrase_adversary

@@ -14,7 +14,7 @@ import lemminflect
 from infolm_metric.robustness import words
 from infolm_metric.robustness.words import FUNCTION_WORDS, WORDS, Text
 
-SHORTEST = 3  # minimum letters of a content word
+SHORTEST = 3  # minimum number of letters in a content word
 TAGS = {
     "NOUN": ("NN", "NNS"),
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),

@@ -26,7 +26,7 @@ GROUPS = ("all", *KINDS)
 class CaseScores(NamedTuple):
     """Scores of a case's texts against the anchor (higher is better); NaN for missing texts.
 
-    `anchor` is its score against itself, used if there is no attacked paraphrase.
+    `anchor` is the anchor's score against itself, used if there is no attacked paraphrase.
     """
 
     paraphrase: float
@@ -53,7 +53,7 @@ class ExternalScores:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """A metric's results for one attack; fractions are from 0 to 1, or None without cases.
+    """A metric's results for one attack; fractions are from 0 to 1, or None if there are no cases.
 
     Attributes:
         attack: the name of the attack.
@@ -231,7 +231,7 @@ def _orient(scores: Iterable[float], higher_is_better: bool) -> CaseScores:
 
 
 def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[str, MetricResult]:
-    """Score all cases with a metric, and return the results of each of its scores."""
+    """Score all cases with a metric, and return the results for each of its scores."""
     texts = [
         (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor) for case in cases
     ]

@@ -30,7 +30,7 @@ THEME = gr.themes.Soft(
     link_text_color_dark="*primary_300",
     background_fill_primary="*neutral_50",  # the theme's default, which `set` discards
 )
-CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colours
+CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colors
 WEIGHT_COLOURS = {"none": "#e2e8f0", "little": "#c7d2fe", "some": "#a5b4fc"}
 WEIGHT_COLOURS |= {"much": "#818cf8", "most": "#6366f1"}
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
@@ -48,7 +48,7 @@ STYLE = Path(__file__).with_name("style.css")
 class ExplanationView:
     """Explanation of a score."""
 
-    details: dict[str, Any]  # "why" in the API's answer
+    details: dict[str, Any]  # "why" in the API's response
     updates: list[Any]  # an update for each component that `make` returns
 
 
@@ -85,7 +85,7 @@ def unrelated_words(baseline: Any) -> str:
     """Return a sentence about the scores of unrelated texts."""
     low, high = baseline.deciles[0], baseline.deciles[-1]
     return (
-        f"Unrelated texts score {baseline.mean:.2g} on average, 80% of them between {low:.2g} and "
+        f"Unrelated texts score {baseline.mean:.2g} on average; 80% score between {low:.2g} and "
         f"{high:.2g}."
     )
 

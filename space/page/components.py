@@ -16,7 +16,7 @@ from .appearance import CANDIDATE, REFERENCE, TEXTS
 
 
 def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.BarPlot:
-    """Create a bar plot of tokens, in one colour or in the candidate's and reference's colours."""
+    """Create a bar plot of tokens, in one color or in the candidate's and reference's colors."""
     colours = {"": colour} if colour else {"candidate": CANDIDATE, "reference": REFERENCE}
     return gr.BarPlot(
         x="token",
@@ -39,7 +39,7 @@ def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.B
 
 
 def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
-    """Convert words and fractions to percentages for a bar plot in one colour."""
+    """Convert words with fractions to rows with percentages, for a bar plot in one color."""
     rows = [(word or "(unused)", 100 * value, "") for word, value in words]
     return pd.DataFrame(rows, columns=["token", "percent", "side"])
 
@@ -47,7 +47,7 @@ def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
 def table(
     label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **options: Any
 ) -> gr.Dataframe:
-    """Create a read-only table; column widths are in percent, so that it fits on a phone."""
+    """Create a read-only table; column widths are in percent, so that the table fits on a phone."""
     return gr.Dataframe(
         headers=headers,
         datatype=datatype,

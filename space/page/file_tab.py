@@ -35,7 +35,7 @@ BARS = 10  # approximate number of bars in the histogram
 def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
     """Return all columns, then the candidate and reference columns if their names are known."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
-        raise ValueError(f"the file name must end in {', '.join(FILE_TYPES)}; rename the file")
+        raise ValueError(f"the file name must end in one of {', '.join(FILE_TYPES)}; rename it")
     _, row = next(read_rows(path), ("", {}))
     candidates = [name for name in CANDIDATES if name in row]
     references = [name for name in REFERENCES if name in row]
@@ -180,7 +180,7 @@ def build(metric: str) -> None:
 
 
 def _make_upload() -> tuple[Any, ...]:
-    """Create the upload, a button with a sample file, and the column menus."""
+    """Create the upload, a button that selects a sample file, and the column menus."""
     file = gr.File(label="CSV, TSV or JSON Lines", file_types=FILE_TYPES, elem_id="upload")
     sample = gr.Button("Try a sample file", size="sm", elem_id="sample")
     gr.set_static_paths([SAMPLE])

@@ -123,7 +123,7 @@ def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
 
 
 def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
-    """Return the score with each measure; parameters that are invalid for a measure become 1/2."""
+    """Return the score with each measure; replace parameters that a measure rejects with 1/2."""
     parameters = {"alphas": settings.alpha, "betas": settings.beta}
     grid = {
         name: [0.5] if value in (None, 0.5) else [value, 0.5] for name, value in parameters.items()
@@ -146,7 +146,7 @@ def _line_plot(name: str) -> gr.LinePlot:
 
 
 def _curve(sweep: Any, name: str, choice: float | None) -> Any:
-    """Return an update that plots the score against a setting, or hides the plot if unset."""
+    """Return an update that plots the score against a setting, or hides the plot if it is unset."""
     if choice is None:
         return gr.update(visible=False)
     results = sweep(**{f"{name}s": sorted({*SWEEP_GRIDS[name], choice})})

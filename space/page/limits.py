@@ -54,7 +54,7 @@ def check_group(position: str, candidate: str, references: Sequence[str]) -> Non
         raise ValueError(f"{position} needs at least one reference, got none")
     at_most(f"{position} has {{}} references", len(references), REFERENCES, "remove some")
     for text in (candidate, *references):
-        at_most(f"a text of {position} has {{}} characters", len(text), CHARACTERS)
+        at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
 
 
 def check_compared(counts: Sequence[int], model: str) -> None:

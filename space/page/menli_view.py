@@ -20,8 +20,8 @@ CLASSES = {
     "neutral": "undetermined (neutral)",
     "contradiction": "no (contradiction)",
 }
-# This probability is exceeded by 11% (WebNLG) and 1% (WMT15) of unrelated sentence pairs, and by
-# 83% and 81% of the pairs that differ in a negation or a number.
+# This probability is exceeded by 11% (WebNLG) and 1% (WMT15) of unrelated sentence pairs, by 83% of
+# the pairs that differ in a negation, and by 81% of the pairs that differ in a number.
 CONTRADICTION = 0.8
 
 

@@ -140,7 +140,7 @@ def compare(
     if not isinstance(references, list):
         raise TypeError(f"references must be a list of strings, got {type(references).__name__}")
     pairs = check_pairs([candidate], [references])
-    limits.check_group("the candidate", candidate, references)
+    limits.check_group("the input", candidate, references)
     if not all(text.strip() for text in (candidate, *references)):
         side = "reference" if candidate.strip() else "candidate"
         raise ValueError(f"the {side} is empty; enter some text")
@@ -178,7 +178,7 @@ def score_in_parts(
 
     Between parts, other visitors are served, and scoring stops if the visitor has disconnected.
     Token weights are estimated from all pairs, so the scores are the same as in a single call.
-    `counts` are the number of tokens of each text, pair by pair.
+    `counts` are the numbers of tokens in the texts of each pair.
     """
     with LOCK:
         scorer = load_scorer(metric, settings["model_name_or_path"])

@@ -31,7 +31,7 @@ QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_prog
 
 @dataclass(frozen=True)
 class Control:
-    """Control of a setting: a menu with labelled values, or a number in a range."""
+    """Control for a setting: a menu with labeled values, or a number in a range."""
 
     label: str
     info: str | None = None
@@ -95,7 +95,7 @@ def default(metric: str, name: str) -> Any:
 
 
 def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
-    """Create the metric menu and a folded section of all controls in the order of CONTROL_KEYS."""
+    """Create the metric menu and a collapsed section with all controls, ordered by CONTROL_KEYS."""
     radio = gr.Radio([(words, name) for name, words in LABELS.items()], value=metric, label=label)
     groups, controls = {}, {}
     with gr.Accordion("Settings", open=False):

@@ -239,7 +239,7 @@ def test_invalid_calls_are_rejected_without_loading_a_model_or_losing_pairs(make
 
 
 class LengthRatio(evaluate.Metric):
-    """Characters of the predictions per character of the references."""
+    """Ratio of the number of characters in the predictions to the number in the references."""
 
     def _info(self):
         features = datasets.Features(dict.fromkeys(PAIRS, datasets.Value("string")))
@@ -292,7 +292,7 @@ def test_a_stream_gives_the_same_scores_as_a_list(scorer):
         assert_nearly_equal([row[name] for row in rows], scorer.score(**pairs)["scores"])
 
 
-# Limits of the size of a chunk, patched in the test below.
+# Limits on the size of a chunk, patched in the test below.
 CHUNK_LIMITS = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_TEXTS",)}
 
 
@@ -311,7 +311,7 @@ def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
         options["long_text"] = "window"
     if metric.name == "infolm":
         options |= {"temperature": 0.25, "information_measure": ["kl", "fisher_rao", "l1"]}
-    # ModernBERT runs its own encoder in InfoLM, whose attention depends on the batch.
+    # In InfoLM, ModernBERT runs its own encoder, whose attention depends on the batch.
     gap = 4e-6 if (metric.name, family) == ("infolm", "modernbert") else 0
 
     def scores(candidates, references, **choices):

@@ -47,12 +47,12 @@ def public_methods(kind: type) -> Iterator[tuple[str, object]]:
         method = inspect.unwrap(getattr(kind, name))
         function = getattr(method, "__func__", method)
         local = inspect.isfunction(function) and function.__module__.startswith("infolm_metric")
-        if local and function.__name__ == name[:1].lstrip("_") + name[1:]:  # no alias of a default
+        if local and function.__name__ == name[:1].lstrip("_") + name[1:]:  # skip aliases
             yield name, method
 
 
 def missing_names(member: object) -> list[str]:
-    """Return the parameters that are missing in the docstrings of a function and its module.
+    """Return the parameters that are missing from the docstrings of a function and its module.
 
     A parameter is documented by an entry under `Args`, or by its name in backticks.
     """

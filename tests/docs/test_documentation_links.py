@@ -27,7 +27,7 @@ def content(page: Path) -> str:
 
 
 def links(page: Path) -> Iterator[tuple[Path, str]]:
-    """Yield (file, anchor) per link of a page within the project; paths are relative to ROOT."""
+    """Yield (file, anchor) for each link from a page into the project, relative to ROOT."""
     for link in LINK.finditer(FENCED.sub("", content(page))):
         target, _, anchor = unquote(link["target"]).partition("#")
         if not re.match(r"\w+:", target):

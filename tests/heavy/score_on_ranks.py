@@ -3,7 +3,7 @@
     torchrun --nproc-per-node 2 score_on_ranks.py CASES.pickle FOLDER
 
 Each case has the pairs of every rank, the function to call, its options and the metric (InfoLM by
-default). The environment names the models.
+default). Environment variables name the models.
 """
 
 import pickle

@@ -60,7 +60,7 @@ def test_weights_are_float16_safetensors_that_transformers_loads_completely(fold
 
 
 def test_paraphrases_are_closer_than_unrelated_sentences(scorer):
-    """At least 95 of 100 paraphrases are closer than the paraphrase of the next line."""
+    """Require at least 95 of 100 paraphrases to be closer than the paraphrase on the next line."""
     texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
     unrelated = paraphrases[1:] + paraphrases[:1]
     scores = [scorer.score(candidates, texts)["scores"] for candidates in (paraphrases, unrelated)]

@@ -99,14 +99,14 @@ def test_endpoints_return_scores_with_explanations(
 
 
 def test_oversized_requests_are_rejected(space_url):
-    """Gradio limits uploads, the Space limits other requests; the page stays available."""
+    """Check that Gradio limits uploads, the Space limits other requests, and the page stays up."""
     content = b"x" * (limits.FILE_BYTES + 1)
     head = b'--edge\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\n'
     form = head + content + b"\r\n--edge--\r\n"
     kind = {"Content-Type": "multipart/form-data; boundary=edge"}
     assert send(space_url, "gradio_api/upload", form, **kind)[0] == 413
     body = json.dumps({"data": ["x" * limits.BODY_BYTES]}).encode()
-    with suppress(ConnectionError):  # it may be closed before the response
+    with suppress(ConnectionError):  # the connection may be closed before the response
         assert send(space_url, "gradio_api/queue/join", body, **JSON)[0] >= 400
     assert send(space_url, "config", None)[0] == 200
 

@@ -52,7 +52,7 @@ def test_existing_folder_is_not_overwritten(folders, capsys):
 
 
 def resolve(requirements: Path) -> set[metadata.Distribution]:
-    """Return the installed packages of a requirements file, with their dependencies."""
+    """Return the installed packages in a requirements file, with their dependencies."""
     packages: dict[tuple[str, str], metadata.Distribution] = {}
     queue = [(Requirement(line), "") for line in requirements.read_text().splitlines()]
     while queue:

@@ -1,4 +1,4 @@
-"""Results that must not depend on the hash seed of Python."""
+"""Results that must not depend on Python's hash seed."""
 
 from tests.processes import printed
 

@@ -43,7 +43,7 @@ for name in scorers:
 
 
 class Hub(ThreadingHTTPServer):
-    """Hub with one repository and one commit, a folder of files; records the requests."""
+    """Hub with one repository whose only commit is a folder of files; requests are recorded."""
 
     folder = Path()
     status: int | str | None = None  # status of every response, if set
@@ -134,7 +134,7 @@ def test_models_are_read_from_one_commit_that_the_signature_names(
     model = tiny_nli() if names == ["MENLIScorer"] else tiny_bert
     hub.folder = copy(model, tmp_path / "main")
     lines = run_scorers(hub, tmp_path / "home", "", *names)
-    # Only weights of the commit were requested, and no conversion.
+    # Only weights from the commit were requested, and no conversion.
     assert any(f"/resolve/{COMMIT}/model.safetensors" in request for request in hub.requests)
     assert not re.search("(?m)^POST|^CONNECT|discussions|commits|refs", "\n".join(hub.requests))
     for name, line in zip(names, lines, strict=True):

@@ -1,4 +1,4 @@
-"""The torchmetrics integration, and tests of the others without their libraries."""
+"""The torchmetrics integration, and the other integrations without their libraries."""
 
 import asyncio
 import importlib.util
@@ -52,7 +52,7 @@ def test_batches_get_the_score_of_compute(name, references):
 
 
 def test_forward_scores_the_batch_and_adds_it_to_the_epoch():
-    """Lightning logs both the score of a step and the score of an epoch."""
+    """Check both scores that Lightning logs: the score of a step and the score of an epoch."""
     metric = torchmetrics.InfoLM(model_name_or_path="bundled")
     expected_metric = InfoLM(model_name_or_path="bundled")
     for predictions, references in batches(REFERENCES, 0, 5, 12):

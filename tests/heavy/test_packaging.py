@@ -119,7 +119,7 @@ def test_requirements_pin_every_declared_dependency_exactly():
 
 
 def test_every_import_is_a_declared_dependency():
-    """Packages installed only as dependencies of others may disappear with an update."""
+    """Check this because packages installed only as dependencies may disappear with an update."""
     imported = set()
     for path in (ROOT / "infolm_metric").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,6 +1,6 @@
 """Errors in the paper and in other implementations of InfoLM, compared with our results.
 
-"The peer" is `infolm` of torchmetrics, run on the same tiny models. The authors' code has the same
+"The peer" is `infolm` in torchmetrics, run on the same tiny models. The authors' code has the same
 formulas and weights and differs only in the order of the arguments, so its scores are derived from
 the peer. `CONVERSIONS` converts their scores to ours.
 """

@@ -104,7 +104,7 @@ INVALID = {  # by the error message
 
 @pytest.fixture
 def folder(outcomes, models, monkeypatch):
-    """Working directory with the baseline; the environment names the models."""
+    """Working directory with the baseline; environment variables name the models."""
     for name, value in models.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(outcomes[0])
@@ -117,7 +117,7 @@ def models(tiny_bert, tiny_nli):
 
 @pytest.fixture(scope="module")
 def outcomes(models, tmp_path_factory):
-    """Folder of the ranks, and the outcomes of every case per rank."""
+    """Folder used by the ranks, and each rank's outcomes for all cases."""
     folder = tmp_path_factory.mktemp("ranks")
     scorer = InfoLMScorer(model_name_or_path=models["INFOLM_MODEL"], idf=False)
     scorer.make_baseline([*PREDICTIONS, *REFERENCES], 5, 2).save(folder / BASELINE)

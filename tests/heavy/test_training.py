@@ -62,7 +62,7 @@ def test_two_way_label_sums_neutral_and_contradiction():
 
 
 def test_fit_recovers_the_true_temperature_and_calibrates():
-    """Labels are drawn from softmax(logits / 2), so the best temperature is 2."""
+    """Draw the labels from softmax(logits / 2), so that the best temperature is 2."""
     generator = torch.Generator().manual_seed(0)
     logits = 3 * torch.randn(20_000, 3, generator=generator, dtype=torch.float64)
     labels = torch.multinomial(torch.softmax(logits / 2, -1), 1, generator=generator)[:, 0].numpy()

@@ -46,7 +46,7 @@ def width() -> int:
 
 @pytest.fixture
 def scheme() -> str:
-    """Preferred colour scheme of the visitor."""
+    """Preferred color scheme of the visitor."""
     return "light"
 
 

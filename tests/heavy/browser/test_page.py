@@ -62,7 +62,7 @@ def open_details(page):
 def check_layout(page):
     """Check that text is readable, elements stay within the window and nothing scrolls sideways."""
     page.mouse.move(0, 0)
-    for _ in range(20):  # until colour transitions have ended
+    for _ in range(20):  # until color transitions have ended
         page.wait_for_timeout(150)
         response = Axe().run(page, options={"runOnly": ["color-contrast", "label"]}).response
         violations = [

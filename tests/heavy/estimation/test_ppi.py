@@ -1,7 +1,7 @@
 """Estimates agree with ppi-python, by the authors of PPI++, where the methods coincide.
 
-ppi-python uses normal quantiles and no correction for small or skewed samples, so that intervals
-agree for many ratings.
+ppi-python uses normal quantiles and no correction for small or skewed samples, so the intervals
+agree only if there are many ratings.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from infolm_metric.meta_evaluation import estimate_mean
 
 @pytest.fixture(params=[0.3, 0.6, 0.9])
 def sample(request):
-    """Human scores of 2,000 of 20,000 rows, and a metric on the scale of the human scores."""
+    """Human scores for 2,000 of 20,000 rows, and a metric on the scale of the human scores."""
     random = np.random.default_rng(0)
     metric = random.normal(size=20000)
     human = request.param * metric + random.normal(scale=0.5, size=20000)

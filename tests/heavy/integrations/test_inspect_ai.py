@@ -1,4 +1,4 @@
-"""Inspect logs scored as documented have the scores of `compute`."""
+"""Inspect logs scored as documented have the same scores as `compute` returns."""
 
 import math
 import os
@@ -28,7 +28,7 @@ INSPECT = str(Path(sys.executable).with_name("inspect"))
 
 @pytest.fixture
 def documents(tmp_path, monkeypatch):
-    """The documents; the working directory has them and the files of the documentation."""
+    """Documents; the working directory contains them and the files from the documentation."""
     monkeypatch.chdir(tmp_path)
     return write_shown(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Documented tasks of lm-evaluation-harness give the score of `compute`."""
+"""Documented tasks for lm-evaluation-harness report the score that `compute` returns."""
 
 import lm_eval
 import pytest

@@ -90,7 +90,7 @@ def test_chunks_hold_as_many_pairs_as_fit_into_memory(scorer, monkeypatch):
 
 @pytest.mark.parametrize(("idf", "layers", "expected"), VALUES)
 def test_the_bundled_model_reproduces_known_scores(bundled, idf, layers, expected):
-    """Compare with values of an independent implementation, valid only for this model."""
+    """Compare with values from an independent implementation, valid only for this model."""
     sides = map(list, zip(*KNOWN[: len(expected)], strict=True))
     result = bundled.score(*sides, idf=idf, layers=layers)
     assert result["scores"] == pytest.approx(expected, abs=1e-5)

@@ -22,7 +22,7 @@ def systems(folder) -> None:
 
 @pytest.fixture
 def compare(infolm_output):
-    """Function that compares systems by the toy metric and returns the output."""
+    """Function that compares systems with the toy metric and returns the output."""
     return lambda *arguments: infolm_output("compare", *arguments, "--metric", "toy", "--size", "4")
 
 

@@ -1,4 +1,4 @@
-"""`infolm estimate`: the numbers of Python, plans, and input that is rejected."""
+"""`infolm estimate`: agreement with the Python function, plans and rejected input."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ RATED = {*range(0, SAMPLES, 3)}  # 40
 
 
 def make_rows(systems=("good", "weak"), rated=RATED) -> list[dict]:
-    """Return texts that lose letters, with human scores that follow and a column of scores."""
+    """Return truncated references, with human and metric scores that depend on their lengths."""
     random = np.random.default_rng(0)
     rows = []
     for rank, system in enumerate(systems):
@@ -31,7 +31,7 @@ def make_rows(systems=("good", "weak"), rated=RATED) -> list[dict]:
 
 
 def column(rows, system, group, name) -> np.ndarray:
-    """Return the scores of a system, NaN where there is none."""
+    """Return the scores of a system, with NaN for rows without a score."""
     scores = [row.get(group, {}).get(name, np.nan) for row in rows if row["system"] == system]
     return np.array(scores, dtype=float)
 
@@ -48,7 +48,7 @@ def rows(folder) -> None:
 
 @pytest.fixture
 def report(infolm_output):
-    """A function that returns the JSON output of `infolm estimate`."""
+    """Function that returns the JSON output of `infolm estimate`."""
     return lambda *arguments: json.loads(infolm_output("estimate", *arguments, "--json"))
 
 

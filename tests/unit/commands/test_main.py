@@ -1,4 +1,4 @@
-"""Behaviour shared by all commands: help, exit codes, streams and usage errors."""
+"""Behavior shared by all commands: help, exit codes, streams and usage errors."""
 
 import argparse
 import importlib

@@ -45,7 +45,7 @@ def toy_scores(candidates, references):
 
 
 def summary_lines(output):
-    """Return the lines of a summary except the signature."""
+    """Return the lines of a summary, except for the signature."""
     return [line for line in output.splitlines() if not line.startswith("signature")]
 
 

@@ -128,7 +128,7 @@ def truncate_config(folder):
     (folder / "config.json").write_text("{")
 
 
-DAMAGES = {  # change of the folder, error, pattern of its message
+DAMAGES = {  # change to the folder, error, pattern of its message
     "no weights": (no_weights, OSError, "model.safetensors, or pytorch_model.bin"),
     "a damaged pickle": (damaged_pickle, OSError, "pytorch_model.bin is damaged"),
     "damaged weights": (damaged_weights, OSError, "deserializing"),

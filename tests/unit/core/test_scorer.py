@@ -1,4 +1,4 @@
-"""Common behaviour of scorers: settings, chunks, streams, model loading, corpus size."""
+"""Common behavior of scorers: settings, chunks, streams, model loading, corpus size."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor

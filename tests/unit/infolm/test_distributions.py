@@ -151,7 +151,7 @@ def test_predictions_are_float64_for_every_dtype_of_the_model(dtype):
     excluded=st.integers(0, 2),
 )
 def test_distributions_do_not_depend_on_the_division_into_batches(sizes, cut, order, excluded):
-    """Batches in order give bitwise identical results, even if a weighting excludes a batch."""
+    """Expect bitwise identical results from ordered batches, even if a weighting excludes one."""
     sizes[0] += excluded
     logits, log_weights = contexts(sizes)
     log_weights[:excluded, 1] = -math.inf

@@ -21,7 +21,7 @@ from tests.model_families import FAMILIES, SENTENCES, edit_copy
 
 FAST = [family for family in FAMILIES if family in encoders.FAMILIES]
 TEXTS = [*SENTENCES[:4], "the cat", "rain", ""]
-TOLERANCE = 5e-5  # of logits that reach 20, in float32
+TOLERANCE = 5e-5  # for float32 logits of up to 20
 # Configurations within a family that change the computation of its layers.
 VARIANTS = [
     *((family, {}) for family in FAMILIES),
@@ -60,7 +60,7 @@ def masked_logits(model, batch):
 
 
 def literal_model(folder):
-    """Return a function from a batch to logits of a full float64 forward pass."""
+    """Return a function that computes the logits of a batch with a full float64 forward pass."""
     model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float64).eval()
 
     def logits(batch):
@@ -72,7 +72,7 @@ def literal_model(folder):
 
 
 def largest_difference(model, other, batches):
-    """Return the largest difference of logits between a model and a model or function."""
+    """Return the largest difference between the logits of two models, or a model and a function."""
     answer = other if callable(other) else lambda batch: masked_logits(other, batch)
     gaps = [
         (masked_logits(model, batch).double() - answer(batch).double()).abs().max()
@@ -131,7 +131,7 @@ def test_the_vocabulary_head_runs_at_masked_positions_only(family, tiny_models):
     hook = register_module_forward_hook(note)
     masked_logits(model, batch)
     hook.remove()
-    # A product of fewer rows than FEW may be padded.
+    # A product with fewer than FEW rows may be padded.
     assert over_vocabulary and 7 <= max(over_vocabulary) <= FEW
 
 

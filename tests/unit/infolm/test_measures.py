@@ -165,7 +165,7 @@ AWAY = st.floats(-4.0, 4.0).filter(lambda x: min(abs(x), abs(x - 1), abs(x + 1))
 @given(logits(30.0), st.sampled_from(CASES), AWAY, AWAY)
 @settings(max_examples=120)
 def test_values_agree_with_the_published_formulas_for_any_pair(pair, case, alpha, beta):
-    """Use parameters of the grid, which includes all limits, and random parameters."""
+    """Use parameters from the grid, which includes all limits, and random parameters."""
     name, symmetrize, grid_parameters = case
     values = {"alpha": abs(alpha) if name == "renyi_divergence" else alpha, "beta": beta}
     any_values = {parameter.name: values[parameter.name] for parameter in MEASURES[name].parameters}
@@ -444,26 +444,26 @@ ZEROS = torch.zeros(2, 5)
 NON_NUMBERS = [None, True, torch.tensor(True), math.nan, math.inf, 10**400, "0.5", 0.5j, [0.5]]
 NON_NUMBERS += [torch.tensor([0.5]), np.array([0.5]), np.array("2")]
 OUTSIDE = [  # measure, parameters, pattern of the stated requirement
-    ("alpha", {"alpha": 0}, "alpha: any number except 0 and 1.*got 0"),
-    ("alpha", {"alpha": 1}, "alpha: any number except 0 and 1.*got 1"),
+    ("alpha", {"alpha": 0}, "alpha to be any number except 0 and 1.*got 0"),
+    ("alpha", {"alpha": 1}, "alpha to be any number except 0 and 1.*got 1"),
     *(
-        ("renyi", {"alpha": w}, "alpha: any number > 0 except 1")
+        ("renyi", {"alpha": w}, "alpha to be any number > 0 except 1")
         for w in (0, -0.5, 1, *NON_NUMBERS)
     ),
-    ("beta", {"beta": 0}, "beta: any number except 0 and -1.*got 0"),
-    ("beta", {"beta": -1}, "beta: any number except 0 and -1.*got -1"),
-    ("beta", {}, "beta: .* got None"),
-    ("ab", {"beta": 1}, "alpha: any number except 0"),
-    ("ab", {"alpha": 1, "beta": 0}, "beta: .* got 0"),
+    ("beta", {"beta": 0}, "beta to be any number except 0 and -1.*got 0"),
+    ("beta", {"beta": -1}, "beta to be any number except 0 and -1.*got -1"),
+    ("beta", {}, "beta to be .* got None"),
+    ("ab", {"beta": 1}, "alpha to be any number except 0"),
+    ("ab", {"alpha": 1, "beta": 0}, "beta to be .* got 0"),
     ("ab", {"alpha": 0.5, "beta": -0.5}, "alpha \\+ beta other than 0; got alpha=0.5"),
-    ("alpha", {"alpha": 1.001e50}, "alpha: at most 1e\\+50"),
+    ("alpha", {"alpha": 1.001e50}, "alpha to be at most 1e\\+50"),
 ]
 
 
 @pytest.mark.parametrize(("name", "parameters", "word"), OUTSIDE, ids=repr)
 def test_parameters_outside_their_domain_are_rejected_by_name(name, parameters, word):
     for check in (measures.check_parameters, upper_bound, partial(compare, log_p=X, log_q=Y)):
-        with pytest.raises(ValueError, match=f"^{name}_divergence needs {word}"):
+        with pytest.raises(ValueError, match=f"^{name}_divergence requires {word}"):
             check(measure=name, **parameters)
 
 

@@ -178,7 +178,7 @@ LIMITS += [("jeffreys", 1.0, alpha) for alpha in (1e-6, 1 - 1e-4)]
 
 @pytest.fixture(scope="module")
 def unmasked():
-    """Scorer of the bundled model with a single pass per text."""
+    """Scorer with the bundled model and a single pass per text."""
     return InfoLMScorer(model_name_or_path="bundled", masks_per_pass=0, idf=False)
 
 

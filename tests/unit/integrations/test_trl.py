@@ -35,7 +35,7 @@ TEXTS = [
 
 @pytest.fixture(autouse=True)
 def fresh_warnings(monkeypatch):
-    """No warning has been shown yet."""
+    """State in which no warning has been shown."""
     monkeypatch.setattr(trl, "_shown", set())
 
 

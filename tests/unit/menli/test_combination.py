@@ -1,4 +1,4 @@
-"""Combination of MENLI with scores of another metric, scaled as the authors do."""
+"""Combination of MENLI with another metric's scores, scaled as in the authors' code."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Verdicts on answers, and the line of the command line that shows them."""
+"""Verdicts on answers, and the output line of the command that shows them."""
 
 import json
 

@@ -265,7 +265,7 @@ def accuracy_at(human, metric, threshold):
 
 
 def best_accuracy(human, metric):
-    """Return the highest accuracy over all thresholds that occur, and 0."""
+    """Return the highest accuracy over the threshold 0 and all differences that occur."""
     thresholds = {0.0}
     for scores in metric.T:
         thresholds |= {abs(a - b) for a, b in itertools.combinations(scores, 2)}

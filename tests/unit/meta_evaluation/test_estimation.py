@@ -12,7 +12,7 @@ MEAN = 70.0
 
 
 def population(random, rows, correlation):
-    """Draw human scores, mean 70 and deviation 10, and a metric with this correlation."""
+    """Draw human scores with mean 70 and deviation 10, and a metric with this correlation."""
     human = random.normal(size=rows)
     noise = random.normal(size=rows)
     return MEAN + 10 * human, correlation * human + math.sqrt(1 - correlation**2) * noise

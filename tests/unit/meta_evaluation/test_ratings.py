@@ -27,7 +27,7 @@ B,2,text B2,reference 2,5.0,50.0,5.0
 
 
 def rows(**changes):
-    """Return rows of two systems and two samples, with `changes` to the last one."""
+    """Return rows of two systems and two samples, with `changes` applied to the last row."""
     table = [
         {
             "system": system,
@@ -48,7 +48,7 @@ def every_row(**changes):
 
 
 def rows_without_systems(**changes):
-    """Return rows without systems, with `changes` to the last one."""
+    """Return rows without systems, with `changes` applied to the last row."""
     texts = [(row["prediction"], row["human"]["fluency"]) for row in rows()]
     table = [{"prediction": text, "reference": "a text", "score": score} for text, score in texts]
     table[-1] |= changes

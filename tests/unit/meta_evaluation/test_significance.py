@@ -154,7 +154,7 @@ def test_p_value_of_a_difference_is_two_sided_and_ignores_nan():
 
 
 def exact_p_value(first, second):
-    """Return the exact p-value of a one-sided permutation test that the first is better."""
+    """Return the exact p-value of a one-sided permutation test of whether the first is better."""
     signs = np.asarray(list(itertools.product([1, -1], repeat=len(first))))
     return np.mean(signs @ (first - second) >= (first - second).sum() - 1e-9)
 

@@ -34,7 +34,7 @@ ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.t
 
 @functools.cache
 def scorer(metric):
-    """Return a scorer of the package, separate from the scorers of the Space."""
+    """Return a scorer from the package, separate from the scorers of the Space."""
     return METRICS[metric].scorer_type()(model_name_or_path="bundled")
 
 
