@@ -3,8 +3,8 @@
 A data set is a JSON Lines file whose rows have the fields prediction, references and human. The
 study expects four files in one folder:
 
-- webnlg2020.en.jsonl: the human evaluation of WebNLG 2020, 16 systems (Castro Ferreira et al. 2020),
-  from github.com/WebNLG/challenge-2020: outputs, references and mean ratings
+- webnlg2020.en.jsonl: human evaluation of WebNLG 2020, 16 systems (Castro Ferreira et al. 2020), from
+  github.com/WebNLG/challenge-2020: outputs, references and mean ratings
 - summeval.jsonl: SummEval, 16 systems, 11 references, mean ratings by experts (Fabbri et al. 2021),
   from SUM/SummEval/data.pkl in github.com/neulab/BARTScore
 - sfres.jsonl: SFRES, without system names (Wen et al. 2015), from D2T/SFRES/data.pkl in the same
@@ -12,7 +12,7 @@ study expects four files in one folder:
 - wmt15.jsonl: WMT 2015, four languages into English, direct assessment, without system names, from
   raw_score in github.com/PierreColombo/nlg_eval_via_simi_measures
 
-tools/answers.py and tools/estimate.py read a fifth file, answers.jsonl: 6,250 answers with verdicts,
+tools/answers.py and tools/estimate.py read a fifth file, answers.jsonl: 6,250 answers with verdicts
 from EVOUNA (Wang et al. 2023, github.com/wangcunxiang/QA-Eval) and DIVER-QA (arXiv 2511.07659).
 """
 

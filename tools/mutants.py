@@ -128,8 +128,8 @@ def unchanged_parts(tree: ast.Module) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         parts = [getattr(node, name, None) for name in ("annotation", "returns")]
         parts += getattr(node, "decorator_list", [])
-        if isinstance(node, ast.keyword) and node.arg == "strict":  # zip(strict=True) is an assertion
-            parts.append(node.value)
+        if isinstance(node, ast.keyword) and node.arg == "strict":
+            parts.append(node.value)  # strict=True is an assertion
         yield from (part for part in parts if isinstance(part, ast.AST))
 
 

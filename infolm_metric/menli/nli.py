@@ -62,19 +62,44 @@ class JoinedPair(NamedTuple):
 def join_pairs(
     tokenizer: Any, pairs: Sequence[tuple[str, str]], limit: int | None
 ) -> Iterator[JoinedPair]:
-    """Join each premise with its hypothesis; the longer text is truncated first."""
+    """Join each premise with its hypothesis; the longer text is truncated first.
+
+    Fast tokenizers also return the removed parts of both texts in all combinations, which can take
+    gigabytes of memory. Their pairs are therefore truncated here, in the same way.
+    """
+    fast = tokenizer.is_fast
     encoded = tokenizer(
         [premise for premise, _ in pairs],
         [hypothesis for _, hypothesis in pairs],
-        truncation=False if limit is None else "longest_first",
-        max_length=limit,
+        truncation=False if limit is None or fast else "longest_first",
+        max_length=None if fast else limit,
         padding=False,
         return_attention_mask=False,
         verbose=False,
     )
     token_types = encoded.get("token_type_ids") or [None] * len(pairs)
-    for ids, types in zip(encoded["input_ids"], token_types, strict=True):
+    for number, (ids, types) in enumerate(zip(encoded["input_ids"], token_types, strict=True)):
+        if fast and limit is not None and len(ids) > limit:
+            owners = np.asarray([-1 if x is None else x for x in encoded.sequence_ids(number)])
+            kept = _positions(owners, limit, tokenizer.truncation_side)
+            ids, types = [ids[i] for i in kept], types and [types[i] for i in kept]
         yield JoinedPair(tuple(ids), None if types is None else tuple(types))
+
+
+def _positions(owners: np.ndarray, limit: int, side: str) -> list[int]:
+    """Return the positions that the truncation strategy "longest_first" keeps.
+
+    `owners` are 0 for tokens of the premise, 1 for the hypothesis and -1 for special tokens.
+    """
+    texts = [np.flatnonzero(owners == text) for text in (0, 1)]
+    room = limit - int((owners < 0).sum())
+    short, long = sorted(map(len, texts))
+    long = max(short, room - short)
+    if short + long > room:
+        short, long = room // 2, room - room // 2
+    sizes = (short, long) if len(texts[0]) <= len(texts[1]) else (long, short)
+    ends = [t[len(t) - n :] if side == "left" else t[:n] for t, n in zip(texts, sizes, strict=True)]
+    return sorted(np.concatenate([np.flatnonzero(owners < 0), *ends]).tolist())
 
 
 class NLIModel(ModelWithHead):

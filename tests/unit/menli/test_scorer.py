@@ -6,13 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.baselines import BaselineNotFoundError
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import is_reliable, join_results
-from infolm_metric.menli.nli import NLIModel
+from infolm_metric.menli.nli import NLIModel, join_pairs
 from infolm_metric.menli.settings import FORMULAS
 from tests.model_families import SENTENCES
 from tests.nearly_equal import assert_nearly_equal
@@ -92,6 +93,22 @@ def test_scores_match_the_literal_implementation(tiny_nli, family, rule):
             assert result.scores[name] == pytest.approx(expected, abs=5e-6)
             low, high = scorer.bounds(scorer.settings, name)
             assert all(low <= score <= high for score in result.scores[name])
+
+
+@pytest.mark.parametrize("family", MODELS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_pairs_are_truncated_like_the_tokenizer_does(tiny_nli, family, side):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_nli(family), truncation_side=side)
+    texts = [" ".join(LONG.split()[:count]) for count in (0, 1, 2, 4, 7, 12)]
+    pairs = list(product(texts, texts))
+    for limit in range(tokenizer.num_special_tokens_to_add(pair=True) + 2, 16):
+        expected = tokenizer(
+            *map(list, zip(*pairs, strict=True)), truncation=True, max_length=limit
+        )
+        joined = list(join_pairs(tokenizer, pairs, limit))
+        assert [list(pair.ids) for pair in joined] == expected["input_ids"]
+        types = expected.get("token_type_ids", [None] * len(pairs))
+        assert [pair.token_types and list(pair.token_types) for pair in joined] == types
 
 
 ORDERS = [
