@@ -3,7 +3,7 @@
 A data set is a JSON Lines file whose rows have the fields prediction, references and human. The
 study expects four files in one folder:
 
-- webnlg2020.en.jsonl: human evaluation of WebNLG 2020, 16 systems (Castro Ferreira et al. 2020), from
+- webnlg2020.en.jsonl: WebNLG 2020, 16 systems, human evaluation (Castro Ferreira et al. 2020), from
   github.com/WebNLG/challenge-2020: outputs, references and mean ratings
 - summeval.jsonl: SummEval, 16 systems, 11 references, mean ratings by experts (Fabbri et al. 2021),
   from SUM/SummEval/data.pkl in github.com/neulab/BARTScore

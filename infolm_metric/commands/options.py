@@ -58,7 +58,7 @@ def add_metric(
     """Add the options that select the metrics, the model and, with `scores`, the scores."""
     group = parser.add_argument_group("metric")
     default = f"default: {metrics.DEFAULT}{'; repeat for several' if multiple else ''}"
-    text = f"{', '.join(metrics.METRICS)} ({default}); add --help to list its settings"
+    text = f"{', '.join(metrics.METRICS)} ({default}); with --help, list the metric's settings"
     choices = list(metrics.METRICS)
     if multiple:
         add_repeated(group, "--metric", choices=choices, help=text)
@@ -93,8 +93,8 @@ def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None
             flags = [flag for flag in fields.flags(field) if flag not in actions]
             if flags and (names is None or field.name in names):
                 group.add_argument(*flags, **fields.option(settings, field))
-                if field.name == COMBINED and "--idf" not in actions:
-                    group.add_argument("--idf", metavar="NAME", help=IDF_OF_COMBINED)
+    if "--combine-with" in actions and "--idf" not in actions:  # no metric has its own --idf
+        group.add_argument("--idf", metavar="NAME", help=IDF_OF_COMBINED)
 
 
 def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
@@ -145,7 +145,7 @@ def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: A
 
 
 def add_references(group: Group, **keywords: Any) -> None:
-    text = "plain text, one reference per line; repeat for several references"
+    text = "plain text, one reference per line; repeatable"
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
 
@@ -178,8 +178,8 @@ def add_resampling(group: Group) -> None:
 
 
 def check_resampling(arguments: argparse.Namespace) -> None:
-    check_at_least("resamples", arguments.resamples, 1)
-    check_at_least("seed", arguments.seed, 0)
+    check_at_least("--resamples", arguments.resamples, 1)
+    check_at_least("--seed", arguments.seed, 0)
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> Group:
@@ -195,10 +195,9 @@ def add_corpus(parser: argparse.ArgumentParser) -> Group:
 
 def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
     """Check the corpus files and the output, and return an iterator over all texts."""
-    files.check_exists(arguments.corpus)
+    check_output(arguments, *arguments.corpus)
     if arguments.output == STANDARD_OUTPUT:
         raise ValueError("cannot write the result to standard output; name a file with -o")
-    files.check_writable(arguments.output, arguments.corpus)
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
     )
@@ -264,9 +263,12 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     r"""Return the lines of a Markdown table; the first `left` columns are left-aligned.
 
-    >>> markdown(["metric", "r"], [["a|b", "0.5"]])
-    ['| metric | r |', '|---|---:|', '| a\\|b | 0.5 |']
+    >>> markdown(["metric", "x|y\nz"], [["a|b", "0.5"]])
+    ['| metric | x\\|y z |', '|---|---:|', '| a\\|b | 0.5 |']
     """
     rule = "|" + "|".join(["---"] * left + ["---:"] * (len(header) - left)) + "|"
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return ["| " + " | ".join(header) + " |", rule, *lines]
+
+    def line(row: Sequence[str]) -> str:
+        return "| " + " | ".join(" ".join(c.splitlines()).replace("|", "\\|") for c in row) + " |"
+
+    return [line(header), rule, *map(line, rows)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.checks import check_at_least
+from infolm_metric.core.checks import check_value, check_whole
 from infolm_metric.core.files import write_whole
 from infolm_metric.core.inputs import as_list, check_text
 from infolm_metric.core.tokenization import TokenizedText, check_max_length, tokenize
 
 FORMAT, VERSION = "infolm idf table", 1
 COUNTS_VERSION = 3  # version of the counts that datasets caches in files
-REMEDY = "create it again with IDF.from_corpus and save it"
+REMEDY = "create a table with IDF.from_corpus and save it"
 PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
 BATCH = 1000  # documents per row of counts
 SLICE = 100  # documents tokenized at a time; limits memory for long documents
@@ -63,8 +62,7 @@ class IDF:
                 "document_frequency must be a one-dimensional array of integers, "
                 f"got {frequency.dtype} of shape {frequency.shape}"
             )
-        object.__setattr__(self, "documents", operator.index(self.documents))
-        check_at_least("documents", self.documents, 1)
+        object.__setattr__(self, "documents", check_whole("documents", self.documents))
         frequency = frequency.astype(np.int64)
         if frequency.size and not 0 <= frequency.min() <= frequency.max() <= self.documents:
             raise ValueError(
@@ -107,7 +105,8 @@ class IDF:
         """
         if not isinstance(other, IDF):
             return NotImplemented
-        if self.tokenizer != other.tokenizer:
+        lengths = [len(table.document_frequency) for table in (self, other)]
+        if self.tokenizer != other.tokenizer or lengths[0] != lengths[1]:
             raise ValueError(
                 f"cannot add idf tables of different tokenizers, {self._label} and {other._label}; "
                 "create both with the same tokenizer"
@@ -161,7 +160,7 @@ class IDF:
             The table, with one entry per token id.
 
         Raises:
-            TypeError: `corpus` has a different type.
+            TypeError: `corpus`, `max_length` or `processes` has a different type.
             ValueError: `corpus` is empty, contains something other than strings or lacks the
                 column; `max_length` is too small for one token; `processes` is less than 1.
 
@@ -173,9 +172,10 @@ class IDF:
         {'a': 4, 'cat': 3, 'sat': 1}
         """
         fingerprint = tokenizer_fingerprint(tokenizer)
+        max_length = check_value("max_length", max_length, int | None)
         check_max_length(max_length, tokenizer.num_special_tokens_to_add())
-        check_at_least("processes", processes, 1)
-        rows = _count(corpus, tokenizer, fingerprint, max_length, column, processes or 1)
+        processes = 1 if processes is None else check_whole("processes", processes)
+        rows = _count(corpus, tokenizer, fingerprint, max_length, column, processes)
         return cls.from_counts(rows, tokenizer, fingerprint, str(tokenizer.name_or_path))
 
     @classmethod
@@ -232,8 +232,8 @@ class IDF:
     def load(cls, path: str | os.PathLike[str]) -> IDF:
         """Load a table that `save` wrote to `path`.
 
-        Raises FileNotFoundError if the file does not exist, and ValueError if it is not a table, is
-        damaged or has an unsupported version.
+        Raises OSError if the file cannot be read, and ValueError if it is not a table, is damaged
+        or has an unsupported version.
         """
         name = repr(os.fspath(path))
         try:
@@ -247,10 +247,9 @@ class IDF:
             if head != (FORMAT, VERSION, table.fingerprint):
                 raise ValueError
             return table
-        except FileNotFoundError:
-            raise FileNotFoundError(
-                f"there is no idf table {name}; check the path, or create a table with "
-                "IDF.from_corpus and save it"
+        except OSError as error:
+            raise type(error)(
+                f"cannot read the idf table {name}: {error.strerror}; check the path, or {REMEDY}"
             ) from None
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             raise ValueError(
@@ -379,12 +378,8 @@ def _count(
     side = tokenizer.truncation_side if max_length is not None else None
     state = [COUNTS_VERSION, dataset._fingerprint, fingerprint, column, max_length, side]
     numbers = List(Value("int32"))
-    features = {
-        "documents": Value("int64"),
-        "token_ids": numbers,
-        "counts": numbers,
-        "digests": List(Value("string")),
-    }
+    features = {"documents": Value("int64"), "token_ids": numbers, "counts": numbers}
+    features["digests"] = List(Value("string"))
     processes = min(processes, -(-len(dataset) // BATCH))  # at least one batch per process
     counts = dataset.map(
         partial(count, column=column),
@@ -429,7 +424,7 @@ def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
             if not isinstance(text, str):
                 raise ValueError(
                     f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
-                    "remove it or use an empty string"
+                    "remove it, use an empty string, or select a column of strings"
                 )
             check_text(name, text)
             yield text
@@ -442,6 +437,8 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     sources = Dataset | IterableDataset
     if isinstance(corpus, Column | IterableColumn) and isinstance(corpus.source, sources):
         corpus, column = corpus.source, corpus.column_name
+    if isinstance(corpus, dict):  # such as a DatasetDict
+        raise TypeError("corpus must not be a dictionary; select a split, such as corpus['train']")
     if not isinstance(corpus, sources):
         texts = list(_documents(enumerate(as_list("corpus", corpus))))
         return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
@@ -522,7 +519,7 @@ def tokenizer_fingerprint(tokenizer: Any) -> str:
     if not hasattr(tokenizer, "all_special_ids"):
         raise TypeError(
             "tokenizer must be a tokenizer of transformers, such as InfoLMScorer(...).tokenizer, "
-            f"got {tokenizer!r}"
+            f"got {tokenizer!r:.60}"
         )
     if tokenizer.is_fast:
         backend = tokenizer.backend_tokenizer

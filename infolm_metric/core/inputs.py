@@ -122,7 +122,8 @@ def check_pairs(
             )
         raise ValueError(
             "predictions and references must have the same length, "
-            f"got {_count(candidates, 'prediction')} and {_count(groups, 'reference')}{remedy}"
+            f"got {counted(len(candidates), 'prediction')} and "
+            f"{counted(len(groups), 'reference')}{remedy}"
         )
     if allow_empty and not candidates:
         return Pairs([], [])
@@ -234,5 +235,5 @@ def _is_list(values: Any) -> bool:
     return ordered and (axes == 1 or (axes > 1 and hasattr(values, "tolist")))
 
 
-def _count(values: list[Any], noun: str) -> str:
-    return f"{len(values)} {noun}{'' if len(values) == 1 else 's'}"
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -29,6 +29,7 @@ from tqdm import tqdm
 
 from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline
+from infolm_metric.core.checks import check_whole
 from infolm_metric.core.idf import CorpusStatistics, batches
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
@@ -38,18 +39,20 @@ from infolm_metric.core.tables import Row, Source
 
 CHUNK = 256  # pairs that are scored and written together
 COUNTED = 1024  # pairs whose document frequencies are counted together
+Score = Callable[[list[Row]], Result]
 PAIR = "pair"
 """Column of pair numbers."""
-RESTART = "choose another output, or start over with --restart"
+RESTART = "choose another output, or overwrite this one with --restart (in Python: restart=True)"
 
 
 @dataclass(frozen=True)
 class JobRecord:
     """Contents of OUTPUT.job: the identity of a job and its progress.
 
-    `digest` is a hash of all input rows. `done` rows and `size` bytes have been written so far.
-    `sums` contains the sum, minimum and maximum of each score column; `counts` contains the numbers
-    of texts and tokens, and the number of texts per warning.
+    `digest` is a hash of all input rows; values that JSON lacks contribute only their types. `done`
+    rows and `size` bytes have been written so far. `sums` contains the sum, minimum and maximum of
+    each score column; `counts` contains the numbers of texts and tokens, and the number of texts
+    per warning.
     """
 
     signature: Signature
@@ -78,14 +81,14 @@ class JobRecord:
         """Raise ValueError if the requested job has different settings or a different input."""
         if changes := self.signature.differences(job.signature):
             raise ValueError(
-                f"{output} was started with other settings: {changes}; use the same settings, or "
-                f"{RESTART}"
+                f"the settings differ from the settings of the job in {output}: {changes}; use the "
+                f"same settings, {RESTART}"
             )
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise ValueError(
-                f"{output} was started with another input: the input had {self.rows} rows (digest "
-                f"{self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}); use the "
-                f"same input, or {RESTART}"
+                f"the input differs from the input of the job in {output}: it had {self.rows} rows "
+                f"(digest {self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}); "
+                f"use the same input (it is read twice), {RESTART}"
             )
 
     def means(self) -> dict[str, float]:
@@ -124,6 +127,7 @@ def run_job(
     >>> result.means
     {'fisher_rao_distance': 0.0}
     """
+    chunk = check_whole("chunk", chunk)
     files.check_exists(source.files, again=True)
     files.check_writable(output, source.files)
     path = Path(os.path.realpath(output))  # the target of a link; the .part file is next to it
@@ -131,13 +135,14 @@ def run_job(
     settings = scorer.settings.without_reuse()  # chunks must not share encodings
     baseline = resolve_baseline(settings.metric, rescale_with_baseline)
     bar = partial(tqdm, unit="pair", disable=not verbose)
-    with _locked(path):
+    with _locked(output):
         # A record without output is ignored, because its output was moved or deleted.
-        has_job = not restart and (part.exists() or path.exists())
-        job = JobRecord.read(record) if has_job else None
+        job = JobRecord.read(record) if (part.exists() or path.exists()) and not restart else None
         replaceable = path.is_file() and (job or restart or path.stat().st_size == 0)
         if path.exists() and not replaceable:
             raise ValueError(f"{output} exists and was not written by a job; {RESTART}")
+        if part.exists() and part.stat().st_size and not (job or restart):
+            raise ValueError(f"{part} exists, but its record {record} does not; move it, {RESTART}")
         names = [PAIR, *result_columns(settings, baseline)]
         digest, references, statistics = _read(source, scorer, settings, names, bar)
         rows = sum(references.values())
@@ -160,6 +165,8 @@ def run_job(
         if part.exists() or resumed < rows:
             with bar(total=rows, initial=resumed, desc=settings.metric) as progress:
                 job = _resume(job, path, source, chunk, score, progress)
+            if job.done != rows:  # the input changed, or is an iterator
+                job.check(replace(job, rows=job.done, digest="not computed"), output)
             files.put_in_place(part, path)
         warn(job.counts, scorer.warning_messages)
         known = most_frequent(stats, references)
@@ -167,16 +174,10 @@ def run_job(
 
 
 def _resume(
-    job: JobRecord,
-    path: Path,
-    source: Source,
-    chunk: int,
-    score: Callable[[list[Row]], Result],
-    progress: tqdm[Any],
+    job: JobRecord, path: Path, source: Source, chunk: int, score: Score, progress: tqdm[Any]
 ) -> JobRecord:
     """Score the remaining rows, flush each chunk to the disk, and return the final record."""
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
-    remaining_rows = islice(source.rows(), job.done, None)
     with open(part, "ab", buffering=0) as file:
         if path.exists():
             shutil.copymode(path, part)
@@ -184,26 +185,27 @@ def _resume(
             raise ValueError(f"{part} was truncated after it was written; {RESTART}")
         file.truncate(job.size)
         try:
-            while rows := list(islice(remaining_rows, chunk)):
+            for rows in batches(islice(source.rows(), job.done, None), chunk):
                 result = score(rows)
                 columns = result.columns()
                 scored = scored_rows(rows, columns, job.done + 1)
                 lines = "".join(f"{files.json_line(row)}\n" for row in scored).encode()
                 _append(file, lines)
-                job = replace(
+                next_job = replace(
                     job,
                     done=job.done + len(rows),
                     size=job.size + len(lines),
                     sums=_add(job.sums, columns),
                     counts=add_counts([job.counts, result.counts]),
                 )
-                job.write(record)
+                next_job.write(record)
+                job = next_job  # only now are the rows saved
                 progress.update(len(rows))
         except BaseException:
             if job.done:
                 warnings.warn(
-                    f"infolm: {job.done} of {job.rows} pairs are saved in {part}; run the same "
-                    "command again to resume",
+                    f"infolm: {job.done} of {job.rows} pairs are saved in {part}; run the command "
+                    "again, without --restart, to resume",
                     stacklevel=user_stacklevel(),
                 )
             raise
@@ -252,9 +254,12 @@ def _read(
         pairs = [source.pair(row) for row in part]
         for (where, row), pair in zip(part, pairs, strict=True):
             check_new_columns(where, row, names)
-            digest.update(json.dumps([pair, row], default=str).encode() + b"\n")
+            # Not str, because the default representation of an object contains its address.
+            text = json.dumps([pair, row], default=lambda value: type(value).__name__)
+            digest.update(text.encode() + b"\n")
             references[len(pair[1])] += 1
-        statistics += scorer.count(Pairs.of(pairs).texts_by_side, settings)
+        with scorer.lock:
+            statistics += scorer.count(Pairs.of(pairs).texts_by_side, settings)
     if not references:
         raise ValueError(f"{source.name} has no rows; add one row per pair")
     return digest.hexdigest(), references, statistics
@@ -272,17 +277,19 @@ def _add(
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Prevent other processes from writing to the output."""
-    lock = FileLock(f"{path}.lock")
+def _locked(output: str | os.PathLike[str]) -> Iterator[None]:
+    """Prevent other jobs from writing to the output."""
+    lock = FileLock(f"{os.path.realpath(output)}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(f"another process is writing to {path}; wait for it to end") from None
+        raise ValueError(
+            f"another job is writing to {output}; wait until it ends, or choose another output"
+        ) from None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OSError(
-            f"cannot lock {path}: {reason}; choose an output on a file system that supports locks"
+            f"cannot lock {output}: {reason}; choose a writable folder that supports file locks"
         ) from error
     try:
         yield

@@ -1,6 +1,7 @@
 """Combinations of MENLI with another metric, w N + (1 - w) M.
 
-N is the NLI score and M the other metric's score. Both are scaled to [0, 1], and 1 is best.
+N is the NLI score, M the other metric's score, and w the weight of N, from 0 to 1 (`nli_weight`).
+Both scores are scaled to [0, 1], and 1 is best.
 Source: Chen and Eger, TACL 2023, section 4.3.
 """
 
@@ -13,13 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.baselines import (
-    Baseline,
-    BaselineNotFoundError,
-    BaselineStats,
-    package_baseline,
-)
-from infolm_metric.core.checks import check_fraction
+from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, package_baseline
+from infolm_metric.core.checks import check_fraction, check_value
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Scorer
@@ -64,9 +60,12 @@ class CombinedMetric:
         """Return the scores that are mapped to 0 and 1; they do not depend on the texts."""
         (name,) = self.settings.names
         bounds = self.scorer.bounds(self.settings, name)
-        best = bounds[int(self.scorer.higher_is_better)]
-        if (stats := self._stats(statistics)) is not None:
-            return min(best, stats.mean), max(best, stats.mean)
+        if ends := self._baseline_range(statistics):
+            return ends
+        if self.baseline:
+            raise ValueError(
+                f"combine_baseline {self.baseline}: its mean is the best score; use varied texts"
+            )
         if not all(map(math.isfinite, bounds)):
             raise BaselineNotFoundError(
                 "combine_with needs a metric with finite bounds or a baseline; "
@@ -78,19 +77,18 @@ class CombinedMetric:
     def signature_fields(self, statistics: CorpusStatistics | None) -> dict[str, str]:
         """Return the metric's signature fields, prefixed with its name."""
         signature = self.scorer.signature(self.settings, statistics)
-        if self._stats(statistics or CorpusStatistics()) is not None:
+        if self._baseline_range(statistics or CorpusStatistics()):
             baseline = self.baseline or package_baseline(self.settings.metric)
             signature = baseline.sign(signature)
         return signature.without(SHARED_FIELDS).prefixed(self.settings.metric)
 
-    def _stats(self, statistics: CorpusStatistics) -> BaselineStats | None:
-        """Return the baseline statistics that set the scale, or None if the bounds set it."""
+    def _baseline_range(self, statistics: CorpusStatistics) -> Range | None:
+        """Return the mean of the baseline and the best score, or None if the bounds are used."""
         (name,) = self.settings.names
         by_count = self.scorer.baseline_stats(self.settings, statistics, self.baseline, [1])
         best = self.scorer.bounds(self.settings, name)[int(self.scorer.higher_is_better)]
-        if not by_count or not math.isfinite(best) or by_count[1][name].mean == best:
-            return None
-        return by_count[1][name]
+        mean = by_count[1][name].mean if by_count else best
+        return (min(best, mean), max(best, mean)) if math.isfinite(best) and mean != best else None
 
 
 def combine(
@@ -107,8 +105,8 @@ def combine(
     translation and 0.8 for summarization. `higher_is_better` is False if lower `other_scores` are
     better.
 
-    Raises ValueError if there are fewer than two scores, the lists differ in length, a score is NaN
-    or infinite, or the weight is outside [0, 1].
+    Raises TypeError or ValueError if there are fewer than two scores, the lists differ in length, a
+    score is not a finite number, or the weight is not a number from 0 to 1.
 
     >>> combine([0.875, 0.125, 0.5], [0.25, 0.75, 0.5], nli_weight=0.25, higher_is_better=False)
     [1.0, 0.0, 0.5]
@@ -118,7 +116,7 @@ def combine(
         raise ValueError(
             f"nli_scores and other_scores must have equal length, got {len(nli)} and {len(other)}"
         )
-    check_fraction("nli_weight", nli_weight, "")
+    check_fraction("nli_weight", check_value("nli_weight", nli_weight, float), "")
     nli = scaled(nli, (nli.min(), nli.max()))
     other = scaled(other, (other.min(), other.max()), higher_is_better)
     return (nli_weight * nli + (1 - nli_weight) * other).tolist()
@@ -138,10 +136,10 @@ def scaled(scores: np.ndarray, ends: Range, higher: bool = True) -> np.ndarray:
 
 def _check(name: str, scores: Any) -> np.ndarray:
     """Check scores and return them as float64 [pairs]."""
-    array = np.asarray(scores, dtype=np.float64)
-    if array.ndim != 1 or len(array) < 2:
+    try:
+        values = check_value(name, scores, tuple[float, ...])
+    except TypeError as error:
+        raise TypeError(f"{error}; pass a list of numbers, such as result.scores['e']") from None
+    if len(values) < 2:
         raise ValueError(f"{name} must be a list of at least 2 scores, got {scores!r:.60}")
-    if not np.isfinite(array).all():
-        place = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ValueError(f"{name}[{place}] must be finite, got {array[place]}")
-    return array
+    return np.array(values)

@@ -13,6 +13,7 @@ import numpy as np
 
 from infolm_metric.core.checks import check_known
 from infolm_metric.core.files import finite
+from infolm_metric.core.inputs import counted
 from infolm_metric.meta_evaluation import correlations, significance
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from infolm_metric.meta_evaluation.ratings import check_varies
@@ -123,10 +124,11 @@ def agreement(
             is better. If the systems are unknown, [texts]; the only level is then "text", which
             correlates all texts together, and accuracies are not computed.
         metrics: metric -> scores, same shape, higher is better; negate scores if lower is better.
-        against: names of metrics to test the other metrics against.
+            The name "length" is reserved.
+        against: name or names of metrics to test the other metrics against.
         length: the text lengths, same shape. If the lengths differ, the metric "length", tests
             against this metric, and partial correlations given length are added.
-        levels: a list containing "system", "text" or both (default: all levels that are defined).
+        levels: "system", "text" or a list of both (default: all levels that are defined).
         missing: "drop" or "available", as in `correlation`.
         resamples: number of resamples for intervals and p-values, >= 1.
         seed: random seed for the resamples.
@@ -152,8 +154,9 @@ def agreement(
     for name, grid in named_grids.items():
         check_varies(name, grid)
     has_systems = np.ndim(next(iter(human.values()))) > 1
+    levels = tuple(dict.fromkeys([levels] if isinstance(levels, str) else levels))
     correlations.check_levels(levels, has_systems)
-    levels = tuple(levels) or (correlations.LEVELS if has_systems else ("text",))
+    levels = levels or (correlations.LEVELS if has_systems else ("text",))
     against = comparison_metrics(against, metrics, length)
     if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
@@ -161,7 +164,10 @@ def agreement(
     samples, dropped, n_systems = {}, {}, 0
     for criterion, criterion_grid in human.items():
         grids = [criterion_grid, *metrics.values()]
-        (human_grid, *grids), dropped[criterion] = correlations.common_scores(grids, missing)
+        try:
+            (human_grid, *grids), dropped[criterion] = correlations.common_scores(grids, missing)
+        except ValueError as error:
+            raise ValueError(f"criterion {criterion!r}: {error}") from None
         rows, columns = human_grid.shape
         n_systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
         axes = "both" if has_systems else "systems"  # without systems, the rows are the texts
@@ -183,10 +189,11 @@ def comparison_metrics(
     ('bleu', 'length')
     """
     names = list(metrics)
-    if length is not None and LENGTH in names:
+    if LENGTH in names:
         raise ValueError(
             f"a metric is named {LENGTH!r}, which is reserved for text lengths; rename the metric"
         )
+    against = list(dict.fromkeys([against] if isinstance(against, str) else against))
     for name in against:
         check_known("metric to test against", name, names if length is None else [*names, LENGTH])
     varies = length is not None and bool(np.nanmin(length) < np.nanmax(length))
@@ -234,18 +241,14 @@ def _compute_cells(
             low, high = significance.percentile_interval(values[metric, name])
             for other in p_values:
                 if level == "system" and name in COEFFICIENTS:
-                    p_values[other] = _williams_p_value(
-                        human, metrics[metric], metrics[other], name
-                    )
+                    p_values[other] = _williams(human, metrics[metric], metrics[other], name)
                 else:
                     pair = values[metric, name], values[other, name]
                     p_values[other] = significance.difference_p_value(*pair)
         yield Agreement(metric, criterion, level, name, value, low, high, p_values)
 
 
-def _williams_p_value(
-    human: np.ndarray, metric: np.ndarray, other: np.ndarray, coefficient: str
-) -> float:
+def _williams(human: np.ndarray, metric: np.ndarray, other: np.ndarray, coefficient: str) -> float:
     """Return the p-value of Williams' test on system means; NaN for fewer than 4 systems."""
     if len(human) < 4:
         return math.nan
@@ -273,11 +276,13 @@ def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[
 def format_cell(cell: Agreement) -> str:
     """Format a value and its interval, if there is one; an undefined value becomes a dash.
 
+    The length given length, which is never defined, is left empty.
+
     >>> format_cell(Agreement("m", "c", "system", "pearson", 0.5, 0.25, 0.75))
     '0.500 [0.25, 0.75]'
     """
     if math.isnan(cell.value):
-        return "-"
+        return "" if (cell.metric, cell.statistic) == (LENGTH, "partial") else "-"
     interval = "" if math.isnan(cell.low) else f" [{cell.low:.2f}, {cell.high:.2f}]"
     return f"{cell.value:.3f}{interval}"
 
@@ -296,8 +301,8 @@ def format_p_value(value: float | None) -> str:
 
 
 def notes(table: AgreementTable) -> Iterator[str]:
-    unit, units = ("samples", "systems and samples") if table.systems else ("texts", "texts")
-    counts = dict.fromkeys(f"{count} {unit}" for count in table.samples.values())
+    unit, units = ("sample", "systems and samples") if table.systems else ("text", "texts")
+    counts = dict.fromkeys(counted(number, unit) for number in table.samples.values())
     yield (
         f"{' or '.join(counts)}{', depending on the criterion' if len(counts) > 1 else ''}. "
         f"Brackets: 95% bootstrap intervals ({table.resamples} resamples of {units}, "
@@ -307,8 +312,8 @@ def notes(table: AgreementTable) -> Iterator[str]:
     if "system" in levels:
         yield (
             "accuracy (system level): the fraction of system pairs that the metric and humans "
-            "rank in the same order; soft accuracy: the agreement between the metric's and humans' "
-            "confidence in these rankings."
+            "rank in the same order; soft accuracy: how closely the metric's confidence in these "
+            "rankings matches the humans'."
         )
     if "text" in levels and table.systems:
         yield (
@@ -319,14 +324,12 @@ def notes(table: AgreementTable) -> Iterator[str]:
     if LENGTH in table.names("metric"):
         yield "length: the number of characters; given length: partial Pearson correlation."
     if table.against:
-        tests = "Williams' test at the system level, the bootstrap at the text level"
         yield (
             "p: two-sided p-value of the difference in Pearson's r, not corrected for multiple "
-            f"testing ({tests})."
+            "testing (system level: Williams' test, for at least 4 systems; text level: bootstrap)."
         )
-    for criterion, count in table.dropped.items():
-        if count:
-            lacking = " for at least one system" if table.systems else ""
-            yield f"{criterion}: {count} {unit} dropped because a score is missing{lacking}."
-    if any(math.isnan(cell.value) for cell in table.cells):
+    for criterion, number in table.dropped.items():
+        if number:
+            yield f"{criterion}: {counted(number, unit)} dropped because of missing scores."
+    if any("-" in row for level in levels for row in level_rows(table, level)[1]):
         yield "-: not defined, because there are too few scores or means, or all are equal."

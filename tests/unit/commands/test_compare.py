@@ -75,14 +75,14 @@ def test_compare_respects_lower_is_better_and_counts_references_once(infolm):
     assert errors.count("warning") <= 1
 
 
-@pytest.mark.parametrize(
-    ("names", "code", "words"),
-    [
-        (("fair", "good", "same"), 0, ""),
-        (("fair", "weak", "good"), 1, "significantly worse than fair.txt: weak.txt by toy"),
-        (("fair", "absent"), 2, "absent.txt"),
-    ],
-)
+WORSE = [
+    (("fair", "good", "same"), 0, ""),
+    (("fair", "weak", "good"), 1, "significantly worse than fair.txt: weak.txt by toy"),
+    (("fair", "absent"), 2, "absent.txt"),
+]
+
+
+@pytest.mark.parametrize(("names", "code", "words"), WORSE)
 def test_a_worse_system_fails_on_request(infolm, names, code, words):
     files = [f"{name}.txt" for name in names]
     options = ("-r", "truth.txt", "--metric", "toy", "--size", "4")
@@ -112,7 +112,7 @@ INVALID = [
     (["good.txt", "good.txt"], "different files, got good.txt, good.txt"),
     (["good.txt", "a.csv"], "infolm score --data a.csv"),
     (["good.txt", "one.txt"], "good.txt has 60, one.txt has 1"),
-    (["good.txt", "weak.txt", "--resamples", "0"], "resamples must be at least 1, got 0"),
+    (["good.txt", "weak.txt", "--resamples", "0"], "--resamples must be at least 1, got 0"),
     (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate estimates token weights"),
     (["one.txt", "other.txt", "-r", "one.txt"], "one.txt must have at least two texts, got 1"),
 ]

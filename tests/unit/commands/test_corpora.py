@@ -34,9 +34,8 @@ def test_idf_table_of_the_references_gives_the_same_scores_as_the_references(inf
         json.loads(infolm("score", *FILES, "--json", *idf)[1])
         for idf in (("--idf", "table.json"), (), ("--idf", "none"))
     )
-    Path("long.txt").write_text(
-        "the " * 37 + "cat " + "dog " * 60
-    )  # truncated like any text, to 38
+    # Truncated to 38 tokens, as any text.
+    Path("long.txt").write_text("the " * 37 + "cat " + "dog " * 60)
     for options, tokens in (((), 2), (("--max-length", 6), 1), (("--long-text", "window"), 3)):
         infolm("idf", "long.txt", "-o", "long.json", *options)
         assert IDF.load("long.json").document_frequency.sum() == tokens

@@ -39,12 +39,8 @@ def make_rows() -> list[dict]:
 
 ROWS = make_rows()
 ROWS_WITHOUT_SYSTEMS = [
-    {
-        "prediction": row["prediction"],
-        "reference": row["references"][0],
-        "score": row["human"]["fluency"],
-        "bleu": row["metrics"]["bleu"],
-    }
+    {"prediction": row["prediction"], "references": row["references"]}
+    | {"score": row["human"]["fluency"], "bleu": row["metrics"]["bleu"]}
     for row in ROWS
 ]
 
@@ -119,7 +115,7 @@ def test_excluded_samples_and_human_texts_are_reported(correlate):
     person = {**gap[0], "system": "person", "prediction": None, "is_human": True}
     write_lines(Path("rows.jsonl"), [*gap, person])
     output = correlate("rows.jsonl", "--no-metric", "--level", "system")
-    assert "fluency: 1 samples dropped" in output and "Text level" not in output
+    assert "fluency: 1 sample dropped" in output and "Text level" not in output
     assert "Skipped 1 human-written texts." in output
 
 
@@ -128,8 +124,8 @@ INVALID = [
     (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no score 'clarity' in 'human'"),
     (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no score 'x' in"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
-    (ROWS, ["--resamples", "0"], "resamples must be at least 1"),
-    (ROWS, ["--seed", "-1"], "seed must be at least 0"),
+    (ROWS, ["--resamples", "0"], "--resamples must be at least 1"),
+    (ROWS, ["--seed", "-1"], "--seed must be at least 0"),
     (ROWS, ["--against", "x"], "unknown metric to test against 'x'; known: 'fisher_rao_distance'"),
     (ROWS, ["--no-metric", "--against", "x"], "known: 'bleu', 'ter', 'length'"),
     (ROWS, ["--plot", "figure.pgn"], "unknown plot format 'pgn'; did you mean 'png'"),

@@ -51,6 +51,13 @@ def test_help_shows_the_settings_of_the_selected_metric(infolm, command):
     assert "--size" not in infolm(command, "--help")[1]
 
 
+def test_help_describes_idf_for_combinations_only_if_no_metric_has_its_own(infolm):
+    for names in (["menli"], ["menli", "infolm"], ["infolm", "menli"]):
+        flags = [f"--metric={name}" for name in names]
+        output = infolm("robustness", *flags, "--help")[1]
+        assert ("weights for the metric in --combine-with" in output) == (names == ["menli"])
+
+
 INVALID = [
     (["scor", "a", "b"], "unknown command 'scor'; did you mean 'score'?"),
     (["tune"], "unknown command 'tune'; known: "),
@@ -96,6 +103,7 @@ OVERWRITING = [
     ("score", "a", "b", "--rescale-with-baseline", "table.txt", "-o", "table.txt"),
     ("idf", "ref.txt", "-o", "./ref.txt"),
     ("baseline", "ref2.txt", "ref.txt", "-o", "ref.txt"),
+    ("baseline", "ref.txt", "--idf", "table.txt", "-o", "table.txt"),
     ("attack", "data.jsonl", "-o", "data.jsonl"),
     ("robustness", "data.jsonl", "-o", "data.jsonl"),
     ("correlate", "data.jsonl", "-o", "data.jsonl"),

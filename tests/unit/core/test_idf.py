@@ -106,11 +106,12 @@ def test_tables_are_immutable_and_compare_by_value():
     for array in (TABLE.document_frequency, TABLE.weights):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
-    for documents, counts in ((0, [0]), (2, [3]), (2, [-1]), (2, [0.5]), (2, [[1]])):
-        with pytest.raises(ValueError, match="document"):
+    for documents, counts in ((0, [0]), (2.0, [0]), (2, [3]), (2, [-1]), (2, [0.5]), (2, [[1]])):
+        with pytest.raises((TypeError, ValueError), match="document"):
             IDF(documents, np.array(counts), "5f2e")
-    with pytest.raises(ValueError, match="different tokenizers"):
-        TABLE + IDF.from_corpus(CORPUS, word_tokenizer([*WORDS, "f"]))
+    for size, tokenizer in ((len(WORDS), "5f2e"), (1, TABLE.tokenizer)):
+        with pytest.raises(ValueError, match="different tokenizers"):
+            TABLE + IDF(1, np.ones(size, dtype=int), tokenizer)
 
 
 # Corpora
@@ -175,7 +176,8 @@ INVALID = {
     "lone surrogate": (["a", "\ud800"], ValueError, r"corpus\[1\].*surrogate"),
     "a string": ("a b", TypeError, "got the string"),
     "number": (5, TypeError, "list of strings"),
-    "splits": (datasets.DatasetDict(train=LATE), TypeError, "DatasetDict"),
+    "splits": (datasets.DatasetDict(train=LATE), TypeError, r"corpus\['train'\]"),
+    "a column of numbers": (Dataset.from_dict({"text": [1]}), ValueError, "column of strings"),
     "a data frame": (pd.DataFrame({"text": ["a"]}), TypeError, "DataFrame"),
     "two text columns": (TWO_COLUMNS, ValueError, r"column=.*: 'x', 'y'\)"),
     "an unknown column of a stream": (UNKNOWN_COLUMN, ValueError, "'text', only 'x'"),
@@ -196,10 +198,10 @@ def test_the_requested_column_is_read():
         IDF.from_corpus(data.select_columns("other"), TOKENIZER, column="othr")
 
 
-INVALID_OPTIONS = {"max_length": 2, "processes": 0, "tokenizer": "bundled"}
+INVALID_OPTIONS = [("max_length", 2), ("max_length", 5.5), ("processes", 0), ("processes", "4")]
 
 
-@pytest.mark.parametrize(("name", "value"), INVALID_OPTIONS.items())
+@pytest.mark.parametrize(("name", "value"), [*INVALID_OPTIONS, ("tokenizer", "bundled")])
 def test_invalid_options_are_rejected(name, value):
     with pytest.raises((TypeError, ValueError), match=f"{name} .*got {value!r}"):
         IDF.from_corpus(CORPUS, **{"tokenizer": TOKENIZER, name: value})
@@ -323,12 +325,13 @@ def test_a_damaged_file_is_rejected_or_loads_the_same_table(saved, tmp_path, dam
     try:
         assert IDF.load(path) == TABLE
     except ValueError as error:
-        assert str(path) in str(error) and "create it again" in str(error)
+        assert str(path) in str(error) and "create a table" in str(error)
 
 
 def test_errors_name_the_missing_path(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no idf table '.*nowhere.json'"):
-        IDF.load(tmp_path / "nowhere.json")
+    for path, error in ((tmp_path / "no.json", FileNotFoundError), (tmp_path, IsADirectoryError)):
+        with pytest.raises(error, match=f"the idf table '{path}': .*create a table"):
+            IDF.load(path)
     with pytest.raises(OSError, match="nowhere"):
         TABLE.save(tmp_path / "nowhere" / "idf.json")
 

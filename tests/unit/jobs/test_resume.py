@@ -22,6 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from infolm_metric import InfoLMScorer
 from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError
+from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.tables import Source, read_parallel, read_rows
 from infolm_metric.jobs import resume
@@ -48,7 +49,7 @@ def table(path="pairs.jsonl"):
 
 def job(scorer=None, source=None, output=OUTPUT, **options):
     """Run a job in small chunks."""
-    return run_job(scorer or ToyScorer(), source or table(), output, chunk=8, **options)
+    return run_job(scorer or ToyScorer(), source or table(), output, **{"chunk": 8, **options})
 
 
 def read_output(path=OUTPUT):
@@ -57,7 +58,7 @@ def read_output(path=OUTPUT):
 
 def contents():
     """Return the contents of the files of the job."""
-    return {file: file.read_bytes() for file in (OUTPUT, PART, RECORD) if file.exists()}
+    return {file: file.read_bytes() for file in (OUTPUT, PART, RECORD) if file.is_file()}
 
 
 class Interruption(BaseException):
@@ -96,7 +97,10 @@ def test_plain_files_and_unusual_values_are_written_as_json():
     (row,) = read_output()
     assert row == {"pair": 1, "prediction": "café", "references": ["cat"], "toy": row["toy"]}
     odd = {"prediction": "a", "reference": "a", "n": math.nan, "s": "\ud800", "p": Path("x")}
-    job(source=Source("odd", lambda: iter([("row 1", odd)])), output="odd.jsonl")
+    objects = [object() for _ in range(9)]  # at different addresses
+    source = Source("odd", lambda: iter([("row 1", {**odd, "o": objects.pop()})]))
+    for resumed in (0, 1):
+        assert job(source=source, output="odd.jsonl").resumed == resumed
     (row,) = read_output(Path("odd.jsonl"))
     assert (row["n"], row["s"], row["p"], row["toy"]) == (None, "\ud800", "x", 1.0)
 
@@ -125,8 +129,8 @@ def rows_source(rows):
 
 
 CHANGED_JOBS = [  # changes to a job that was started, and a part of the error message
-    ({"scorer": ToyScorer(size=2)}, "other settings: size is 2 instead of 1"),
-    ({"source": rows_source([*ROWS, ROWS[0]])}, "the input had 50 rows .* and now has 51"),
+    ({"scorer": ToyScorer(size=2)}, "the settings differ .*: size is 2 instead of 1"),
+    ({"source": rows_source([*ROWS, ROWS[0]])}, "it had 50 rows .* and now has 51"),
     ({"source": rows_source([*ROWS[:-1], {**ROWS[-1], "id": ""}])}, "50 rows .* and now has 50"),
 ]
 
@@ -180,7 +184,10 @@ class Jobs(RuleBasedStateMachine):
                 assert isinstance(error, Interruption) or "No space left on device" in str(error)
             else:
                 assert next(steps) <= step  # no interruption is swallowed
-        counts = re.findall(r"(\d+) of 50 pairs are saved in \S+\.part", str(records))
+        pattern = r"(\d+) of 50 pairs are saved in \S+\.part; run .* without --restart"
+        messages = [str(record.message) for record in records]
+        counts = re.findall(pattern, str(messages))
+        assert len(counts) == str(messages).count("are saved")
         self.least_rows = int(counts[0]) if counts else 0 if restart else self.least_rows
 
     @precondition(lambda self: PART.exists() and not self.part_is_short)
@@ -209,10 +216,11 @@ class Jobs(RuleBasedStateMachine):
         assert contents() == files
 
     @precondition(lambda self: RECORD.exists() and (PART.exists() or OUTPUT.exists()))
-    @rule(fraction=st.floats(0, 0.9))
+    @rule(fraction=st.sampled_from([0, 0.5, 0.9, None]))
     def damage_record(self, fraction):
         record = RECORD.read_bytes()
-        RECORD.write_bytes(record[: int(fraction * len(record))])
+        old = record.replace(b'"sums"', b'"columns"')  # as in version 0.3.0
+        RECORD.write_bytes(old if fraction is None else record[: int(fraction * len(record))])
         with pytest.raises(ValueError, match="not a job record.*--restart"):
             job()
         RECORD.write_bytes(record)
@@ -271,14 +279,12 @@ def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeyp
     assert result.signature == scorer.score(*sides).signature
 
 
-def test_record_without_sums_is_rejected_with_a_remedy():
+def test_statistics_are_counted_under_the_lock_of_the_scorer(monkeypatch):
+    locked = []
+    count = lambda self, *_: locked.append(self.lock._is_owned()) or CorpusStatistics()  # noqa: E731
+    monkeypatch.setattr(ToyScorer, "count", count)
     job()
-    record = json.loads(RECORD.read_text())
-    record["columns"] = list(record.pop("sums"))  # the format of version 0.3.0
-    RECORD.write_text(json.dumps(record))
-    with pytest.raises(ValueError, match="not a job record of this version.*--restart"):
-        job()
-    assert job(restart=True).pairs == len(ROWS)
+    assert locked == [True]
 
 
 def test_memory_does_not_grow_with_the_number_of_rows():
@@ -309,46 +315,44 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 
 
 INVALID = [
-    (lambda: OUTPUT.write_text("mine\n"), OUTPUT, None, "was not written by a job"),
-    (lambda: os.mkfifo(OUTPUT), OUTPUT, None, "was not written by a job"),
-    (None, "pairs.jsonl", None, "it is also an input"),
-    (None, "no/scores.jsonl", None, "no folder"),
-    (None, OUTPUT, Source("-", lambda: iter(()), files=("-",)), "can be read only once"),
-    (None, OUTPUT, Source("nothing", lambda: iter(())), "nothing has no rows"),
-    (None, OUTPUT, Source("rows", lambda: iter([("row 1", {"prediction": "a"})])), "found none of"),
-    (
-        None,
-        OUTPUT,
-        Source("r", lambda: iter([("row 1", {**ROWS[0], "toy": 1})])),
-        "row 1: column 'toy' already exists",
-    ),
+    (lambda: OUTPUT.write_text("mine\n"), {}, "was not written by a job.*restart=True"),
+    (lambda: os.mkfifo(OUTPUT), {}, "was not written by a job"),
+    (lambda: PART.write_text("mine\n"), {}, "its record .*scores.jsonl.job does not; move it"),
+    (None, {"chunk": 0}, "chunk must be at least 1, got 0"),
+    (None, {"output": "no/scores.jsonl"}, "no folder"),
+    (None, {"source": rows_source([])}, "rows has no rows"),
+    (None, {"source": rows_source([{"prediction": "a"}])}, "found none of"),
+    (None, {"source": rows_source([{**ROWS[0], "toy": 1}])}, "row 0: column 'toy' already exists"),
 ]
 
 
-@pytest.mark.parametrize(("make", "output", "source", "words"), INVALID)
-def test_invalid_jobs_are_rejected(make, output, source, words):
+@pytest.mark.parametrize(("make", "options", "words"), INVALID)
+def test_invalid_jobs_are_rejected(make, options, words):
     if make:
         make()
-    content = OUTPUT.is_file() and OUTPUT.read_text()
+    files = contents()
     with pytest.raises(ValueError, match=words):
-        job(source=source, output=output)
-    assert (OUTPUT.is_file() and OUTPUT.read_text()) == content
-    assert not RECORD.exists() and not Path(f"{output}.lock").exists()
+        job(**options)
+    assert contents() == files
+    assert not Path("scores.jsonl.lock").exists()
 
 
-def test_second_writer_is_rejected():
-    with (
-        FileLock("scores.jsonl.lock"),
-        pytest.raises(ValueError, match="another process is writing"),
-    ):
-        job()
-    assert job().pairs == len(ROWS)
+@pytest.mark.parametrize("count", [0, 9, 51])
+def test_input_that_differs_when_it_is_read_again_is_rejected(count):
+    passes = iter([ROWS, [*ROWS, ROWS[0]][:count]])
+    source = Source("rows", lambda: (("a row", row) for row in next(passes)))
+    with pytest.raises(ValueError, match=rf"had 50 rows .* and now has {count} .*restart=True"):
+        job(source=source)
+    assert not OUTPUT.exists()
 
 
-def test_error_names_a_file_that_cannot_be_locked(monkeypatch):
+def test_output_that_is_locked_or_cannot_be_locked_is_rejected(monkeypatch):
     def acquire(*args, **options):
         raise OSError(errno.ENOLCK, "No locks available")
 
+    with FileLock("scores.jsonl.lock"), pytest.raises(ValueError, match="another job is writing"):
+        job()
+    assert job().pairs == len(ROWS)
     monkeypatch.setattr(FileLock, "acquire", acquire)
-    with pytest.raises(OSError, match="cannot lock .*scores.jsonl.*No locks available.*locks"):
+    with pytest.raises(OSError, match="cannot lock scores.jsonl: No locks available.*file locks"):
         job()

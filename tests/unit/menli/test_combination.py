@@ -35,16 +35,18 @@ NAN, INFINITY = float("nan"), float("inf")
 
 INVALID = [
     ([0.5], [0.5], 0.2, "nli_scores must be a list of at least 2"),
-    (0.5, 0.5, 0.2, "nli_scores must be a list of at least 2"),
-    ([0.5, 0.1], [[0.5], [0.1]], 0.2, "other_scores must be a list of at least 2"),
+    ({"e": [0.5, 0.1]}, [0.5, 0.1], 0.2, r"nli_scores must be a list.*result.scores\['e'\]"),
+    (["0.5", "0.1"], [0.5, 0.1], 0.2, r"nli_scores\[0\] must be a number.*a list of numbers"),
+    ([0.5, 0.1], [[0.5], [0.1, 1]], 0.2, r"other_scores\[0\] must be a number"),
     ([0.5, 0.1], [0.5, 0.1, 0.2], 0.2, "equal length, got 2 and 3"),
     ([0.5, NAN], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite"),
     ([0.5, 0.1], [-INFINITY, 0.1], 0.2, r"other_scores\[0\] must be finite"),
     ([0.5, 0.1], [0.5, 0.1], 1.1, "nli_weight must be between 0 and 1, got 1.1"),
+    ([0.5, 0.1], [0.5, 0.1], "0.5", "nli_weight must be a number, got '0.5'"),
 ]
 
 
 @pytest.mark.parametrize(("nli", "other", "weight", "word"), INVALID)
 def test_invalid_scores_and_weights_are_rejected(nli, other, weight, word):
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises((TypeError, ValueError), match=word):
         combine(nli, other, weight)

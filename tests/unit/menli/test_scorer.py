@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
-from infolm_metric.core.baselines import BaselineNotFoundError
+from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import is_reliable, join_results
@@ -22,13 +22,8 @@ from tests.reference_menli import ReferenceMENLI
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
 EMPTY = 2  # index of the empty candidate
-GROUPS = [
-    [SENTENCES[1], SENTENCES[0]],
-    ["The cat sat."],
-    ["Rain fell."],
-    [SENTENCES[3], SENTENCES[9], "a cup of coffee"],
-    [SENTENCES[1]],
-]
+GROUPS = [[SENTENCES[1], SENTENCES[0]], ["The cat sat."], ["Rain fell."]]
+GROUPS += [[SENTENCES[3], SENTENCES[9], "a cup of coffee"], [SENTENCES[1]]]
 FIRST = [group[0] for group in GROUPS]
 LONG = " ".join(SENTENCES[:4])
 CORPUS = [f"{text} {end}" for text in SENTENCES[:7] for end in ("Rain fell.", "It was cold.")]
@@ -75,10 +70,8 @@ def test_scores_match_the_literal_implementation(tiny_nli, family, rule):
     scorer = MENLIScorer(model_name_or_path=tiny_nli(family), formula=list(FORMULAS))
     reference, combine = ReferenceMENLI(tiny_nli(family), 20), {"max": max, "mean": np.mean}[rule]
     reference.probabilities = functools.cache(reference.probabilities)
-    sides = (
-        [*CANDIDATES, LONG, "A cat."],
-        [*GROUPS, [LONG + " Rain."], [LONG]],
-    )  # some are truncated
+    # Some are truncated.
+    sides = [*CANDIDATES, LONG, "A cat."], [*GROUPS, [LONG + " Rain."], [LONG]]
     for direction in ("rh", "hr", "avg"):
         options = {"direction": direction, "multi_reference": rule, "max_length": 20}
         result = scorer.score(*sides, **options)
@@ -159,9 +152,8 @@ def test_returned_probabilities_are_consistent_with_the_scores(scorer):
     assert np.sum(list(columns.values()), axis=0) == pytest.approx(np.ones(5))
     differences = np.subtract(columns["e"], columns["c"])
     assert np.delete(differences, EMPTY) == pytest.approx(np.delete(result["scores"], EMPTY))
-    assert (
-        result["scores"][EMPTY] == -1 < differences[EMPTY]
-    )  # probabilities of empty texts are the model's
+    # The probabilities of empty texts are the model's.
+    assert result["scores"][EMPTY] == -1 < differences[EMPTY]
     both = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"], probabilities=True)
     sums = np.add(both["probabilities"]["-c"]["c"], both["scores"]["-c"])
     assert np.delete(sums, EMPTY) == pytest.approx(np.zeros(4), abs=1e-6)
@@ -329,6 +321,10 @@ def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
     with pytest.raises(BaselineNotFoundError, match="temperature is 2.0 instead of 1.0"):
         hot = infolm.settings.replace(temperature=2.0)
         scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
+    keys = Baseline.load(tmp_path / "kl.baseline").stats
+    options["combine_baseline"] = Baseline(dict.fromkeys(keys, BaselineStats.of([0.0, 0.0])))
+    with pytest.raises(ValueError, match="combine_baseline .* its mean is the best score"):
+        scorer.score(["a"], ["b"], **options)
 
 
 INVALID_METRICS = [

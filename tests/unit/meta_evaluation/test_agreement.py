@@ -16,7 +16,7 @@ from infolm_metric.meta_evaluation import (
     partial_correlation,
     soft_pairwise_accuracy,
 )
-from infolm_metric.meta_evaluation.agreement import format_cell, format_p_value, level_rows
+from infolm_metric.meta_evaluation.agreement import format_cell, format_p_value, level_rows, notes
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, common_scores, partial_pearson
 from infolm_metric.meta_evaluation.significance import (
     difference_p_value,
@@ -93,20 +93,21 @@ def test_texts_without_systems_get_segment_level_correlations_only():
     assert (cell.low, cell.high) == pytest.approx(np.quantile(values, [0.025, 0.975]))
 
 
-@pytest.mark.parametrize("against", [["length", "bleu"], ["bleu", "length"], ["bleu"]])
+@pytest.mark.parametrize("against", [["length", "bleu"], ["bleu", "length", "bleu"], "bleu"])
 def test_length_is_included_exactly_once_in_the_comparison(against):
     human, metrics, length = grids()
-    table = agreement(human, metrics, against=against, length=length, resamples=20)
+    options = {"length": length, "levels": ["system", "text", "system"], "resamples": 20}
+    table = agreement(human, metrics, against=against, **options)
     expected = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
     assert table.against == ("bleu", "length")
     assert_nearly_equal(table.as_dict(), expected.as_dict())
     assert table.find("mine", "fluency", "text", "pearson").p_values["length"] > 0
     assert set(table.find("length", "fluency", "text", "pearson").p_values) == {"bleu"}
-    level_table = agreement(human, metrics, against=against, length=0 * length + 7, resamples=20)
+    options |= {"length": 0 * length + 7, "levels": "text"}
+    level_table = agreement(human, metrics, against=against, **options)
     assert (level_table.against, level_table.names("metric")) == (("bleu",), ["mine", "bleu"])
     assert "partial" not in level_table.names("statistic")
-    length_table = agreement(human, {**metrics, "length": length}, against=["length"], resamples=20)
-    assert length_table.against == ("length",)
+    assert level_table.names("level") == ["text"]
 
 
 @pytest.mark.parametrize(("systems", "tested"), [(3, False), (4, True)])
@@ -115,28 +116,27 @@ def test_williams_test_needs_four_systems(systems, tested):
     table = agreement(human, metrics, against=["bleu"], resamples=20)
     cell = table.find("mine", "fluency", "system", "pearson")
     assert np.isfinite(cell.p_values["bleu"]) == tested
+    assert any(note.startswith("-: not defined") for note in notes(table)) != tested
 
 
-INFINITE = grids()[2]
-INFINITE[0, 0] = np.inf
+FLAT = {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None}
+INFINITE, UNSCORED = grids()[2], grids()[2]
+INFINITE[0, 0], UNSCORED[0] = np.inf, np.nan
 
 
 INVALID = [
     ({"against": ["lenght"]}, "unknown .* 'lenght'; did you mean 'length'"),
     ({"against": ["length"], "length": None}, "unknown .* 'length'; known: 'mine', 'bleu'"),
-    ({"metrics": {"length": grids()[2]}}, "a metric is named 'length'.*rename the metric"),
+    ({"metrics": {"length": grids()[2]}, "length": None}, "'length', which is reserved.*rename"),
     ({"metrics": {}}, "at least one criterion and one metric"),
     ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
     ({"levels": ["sytem"]}, "unknown level 'sytem'; did you mean 'system'"),
     ({"missing": "omit"}, "unknown missing 'omit'"),
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
+    ({"human": {"fluency": UNSCORED}}, "criterion 'fluency': no sample has scores"),
     ({"human": {"fluency": np.arange(48.0)}}, r"same shape, .* got \[48\] and \[6, 8\]"),
-    (
-        {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None,
-         "levels": ["system"]},
-        "the system level requires the system",
-    ),
-]  # fmt: skip
+    ({**FLAT, "levels": "system"}, "the system level requires the system"),
+]
 
 
 @pytest.mark.parametrize(("changes", "message"), INVALID)
@@ -159,13 +159,11 @@ def test_rows_of_a_level_contain_every_cell():
     cell = table.find("mine", "fluency", "system", "pearson")
     assert rows[0][2] == format_cell(cell)
     assert rows[0][8:] == [format_p_value(cell.p_values[name]) for name in ("bleu", "length")]
-    assert rows[1][8] == rows[2][9] == ""
+    assert rows[1][8] == rows[2][9] == rows[2][7] == ""
+    assert not any(note.startswith("-") for note in notes(table))
     assert level_rows(table, "text")[0] == [name for name in header if name != "soft accuracy"]
-    nan = math.nan
-    for (value, low), text in (((0.5, 0.25), "0.500 [0.25, 0.75]"), ((0.5, nan), "0.500")):
-        assert format_cell(Agreement("m", "c", "text", "pearson", value, low, 0.75)) == text
-    values = (0.00099, 0.001, nan, None)
-    assert list(map(format_p_value, values)) == ["<0.001", "0.001", "-", ""]
+    assert format_cell(Agreement("m", "c", "text", "pearson", 0.5, math.nan, 0.75)) == "0.500"
+    assert list(map(format_p_value, (0.00099, 0.001, math.nan))) == ["<0.001", "0.001", "-"]
     report = json.loads(json.dumps(table.as_dict(), allow_nan=False))
     assert report["systems"] == 6 and report["against"] == ["bleu", "length"]
     assert {c["low"] for c in report["agreement"] if c["statistic"] == "soft_accuracy"} == {None}
