@@ -11,5 +11,5 @@ def _damage(place, put_in, cut_off):
     return apply
 
 
+# Functions that return the damaged content of a file, given its content.
 DAMAGE = st.builds(_damage, st.floats(0, 1, exclude_max=True), st.binary(max_size=2), st.booleans())
-"""Functions that return the damaged content of a file, given its content."""

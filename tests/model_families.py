@@ -221,14 +221,14 @@ FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
     ),
 }
 
+# One family per type of tokenizer.
 TOKENIZER_KINDS = ("bert", "roberta", "albert", "modernbert")
-"""One family per type of tokenizer."""
 
+# Unusable models: no mask token in the tokenizer; no masked-LM head in the file.
 UNFIT: dict[str, Callable[..., tuple[Any, Any]]] = {
     "gpt2": _family(transformers.GPT2LMHeadModel, _gpt2_tokenizer),
     "bert-without-head": _family(transformers.BertModel, _bert_tokenizer),
 }
-"""Unusable models: no mask token in the tokenizer; no masked-LM head in the file."""
 
 
 def draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:

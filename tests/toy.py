@@ -10,8 +10,8 @@ from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.settings import Settings
 from infolm_metric.metrics import Metric
 
+# Entry for the table of metrics.
 TOY = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
-"""Entry for the table of metrics."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,8 +35,8 @@ ODD = (
     *("", " ", "\n", "\x00", "\u2028", "\ufeff", "\u200d", "e\u0301", "\u05d0\u05d1"),
     *("[MASK]", "[SEP]", "[CLS]", "[PAD]", "<mask>", "\x1b[31m", "\u6771\u4eac", "a" * 300),
 )
+# Sampling weights of text lengths in characters.
 LENGTHS = {0: 2, 1: 2, 2: 2, 5: 4, 12: 6, 30: 20, 100: 2, 1000: 1, 10_000: 0.2}
-"""Sampling weights of text lengths in characters."""
 INVALID_TEXTS = (None, 5, float("nan"), b"bytes", ["list"], {"a": 1}, object, True, "\udfff", [])
 ODD_VALUES = (
     *(None, True, False, "", "no", "nan", b"x", [], [1.0], {}, object(), np.float32(0.5)),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
 STANDARD_OUTPUT = "-"
+# Setting that selects the second metric of a combination.
 COMBINED = "combine_with"
-"""Setting that selects the second metric of a combination."""
 IDF_OF_COMBINED = (
     "token weights for the metric in --combine-with: references, separate, none, bundled, or a "
     "file written by infolm idf (default: none)"

@@ -28,14 +28,14 @@ from infolm_metric.core.signature import Signature
 FORMAT, VERSION = "infolm baseline", 1
 PACKAGE = "package"
 WEIGHT_FIELDS = ("idf", "weights")  # also with the prefix of a combined metric
+# Signature fields that a baseline does not depend on, or that are separate parts of its key.
 NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
-"""Signature fields that a baseline does not depend on, or that are separate parts of its key."""
+# Signature fields that matter only with several references.
 MULTI_REFERENCE_FIELDS = ("multi_reference",)
-"""Signature fields that matter only with several references."""
 REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
 
+# Signature (without the fields in NOT_IN_KEY), weighting scheme and number of references.
 Key = tuple[Signature, str, int]
-"""Signature (without the fields in NOT_IN_KEY), weighting scheme and number of references."""
 
 
 class Verdict(StrEnum):

@@ -13,13 +13,13 @@ from typing import Any, Literal, Union
 LISTED = 50  # maximum number of names in a message
 PLAIN = (bool, int, float, str)
 INPUTS = ("predictions", "references", "sources")
+# Mapping from names of inputs and settings in other libraries to names in infolm.
 NAMES_ELSEWHERE = {
     **dict.fromkeys(("candidate", "candidates", "cands", "cand", "preds"), "predictions"),
     **dict.fromkeys(("hypothesis", "hypotheses", "hyps", "hyp", "outputs"), "predictions"),
     **dict.fromkeys(("refs", "ref", "target", "targets", "label", "labels"), "references"),
     **dict.fromkeys(("model", "model_name", "model_type", "lang"), "model_name_or_path"),
 }
-"""Mapping from names of inputs and settings in other libraries to names in infolm."""
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:

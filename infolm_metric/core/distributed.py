@@ -39,8 +39,8 @@ class _RankSummary(NamedTuple):
     digest: str
     signature: Signature
     statistics: CorpusStatistics
+    # Number of pairs by number of references.
     counts: Counter[int]
-    """Number of pairs by number of references."""
 
 
 def distributed_score(

@@ -29,8 +29,8 @@ from infolm_metric.core.settings import ModelSettings
 SHORT = 128
 
 Groups = Sequence[Tensor]
+# Functions that return the head of a transformers model, by model family.
 Heads = Mapping[str, Callable[[Any], nn.Module]]
-"""Functions that return the head of a transformers model, by model family."""
 
 
 @dataclass(frozen=True)

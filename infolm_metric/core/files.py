@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import IO, Any
 
 STANDARD_INPUT = "-"
+# Maximum bytes per line and characters per cell, to protect against decompression bombs.
 LONGEST = 1 << 24
-"""Maximum bytes per line and characters per cell, to protect against decompression bombs."""
 
 
 # Reading.

@@ -12,8 +12,8 @@ _brief.maxstring = _brief.maxother = 60
 _brief.maxlist = _brief.maxtuple = _brief.maxdict = 3
 _brief.maxlevel = 2
 
+# A candidate and its references.
 Pair = tuple[str, list[str]]
-"""A candidate and its references."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from infolm_metric.core.signature import Signature
 
 TOO_MANY = 0.1  # fraction of tokens or texts above which scores are not meaningful
 FEW_DOCUMENTS = 10  # fewer distinct documents cause a warning
+# Packages whose frames are skipped, so that a warning points to the user's line.
 CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
-"""Packages whose frames are skipped, so that a warning points to the user's line."""
 _TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
+# Messages by kind of warning.
 WARNING_MESSAGES = {
     "too_long": "{count} of {texts} texts exceed the model's maximum length and were "
     "truncated; set long_text='window' to score them in full",
@@ -39,9 +40,8 @@ WARNING_MESSAGES = {
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
     f"documents; set idf to {_TABLE}, or to False for uniform weights",
 }
-"""Messages by kind of warning."""
+# Warnings that a result counts; it also counts all "texts" and "tokens".
 KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
-"""Warnings that a result counts; it also counts all "texts" and "tokens"."""
 
 
 def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
@@ -87,8 +87,8 @@ def user_stacklevel() -> int:
     return level
 
 
+# Additional values per pair: key -> score name -> part -> [pairs].
 Extra = Mapping[str, Mapping[str, Mapping[str, list[float]]]]
-"""Additional values per pair: key -> score name -> part -> [pairs]."""
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ READ_AHEAD = 256  # pairs that `stream` reads ahead
 COUNTED = 10_000  # pairs whose documents `stream` counts at a time
 CHUNK = 1024  # pairs scored at a time
 
+# Function that is called with the completed fraction of a chunk.
 Progress = Callable[[float], object]
-"""Function that is called with the completed fraction of a chunk."""
 
 
 class Scorer(ABC):
@@ -49,10 +49,10 @@ class Scorer(ABC):
 
     settings_type: ClassVar[type[Any]]
     higher_is_better: ClassVar[bool] = False
+    # Description of texts with a perfect score, for display.
     perfect_score_label: ClassVar[str] = ""
-    """Description of texts with a perfect score, for display."""
+    # Messages that replace entries of `results.WARNING_MESSAGES`.
     warning_messages: ClassVar[Mapping[str, str]] = {}
-    """Messages that replace entries of `results.WARNING_MESSAGES`."""
 
     def __init__(self, settings: Any = None, **changed: Any) -> None:
         if settings is None:

@@ -31,12 +31,12 @@ from infolm_metric.core.idf import IDF
 BUNDLED = "bundled"
 BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 REUSED_BYTES = 1 << 30
+# Values of the setting `idf` by word, for command lines and configuration files.
 IDF_WORDS: dict[str, bool | str] = {
     **dict.fromkeys(("references", "true"), "references"),
     **dict.fromkeys(("none", "false", "no"), False),  # "no" in signatures
     "separate": "separate",
 }
-"""Values of the setting `idf` by word, for command lines and configuration files."""
 
 AnySettings = TypeVar("AnySettings", bound="Settings")
 
@@ -55,16 +55,16 @@ class Settings:
         TypeError, ValueError: a value is invalid; the message names the setting.
     """
 
+    # Name of the metric in results and signatures.
     metric: ClassVar[str] = ""
-    """Name of the metric in results and signatures."""
+    # Name of the field that selects one or several scores.
     names_field: ClassVar[str] = ""
-    """Name of the field that selects one or several scores."""
+    # Fields that cannot change a score.
     not_in_signature: ClassVar[frozenset[str]] = frozenset()
-    """Fields that cannot change a score."""
+    # True if the metric can score against sources instead of references.
     takes_sources: ClassVar[bool] = False
-    """True if the metric can score against sources instead of references."""
+    # Token weights; metrics that weight tokens override this attribute with a field.
     idf = typing.cast(Any, False)
-    """Token weights; metrics that weight tokens override this attribute with a field."""
 
     def __post_init__(self) -> None:
         for name, annotation in field_types(type(self)).items():

@@ -22,8 +22,8 @@ from typing import Any
 from infolm_metric.core.files import LONGEST, STANDARD_INPUT, label, read_lines, read_texts
 from infolm_metric.core.inputs import Pair, check_text
 
+# Number of rows read at a time.
 PARQUET_BATCH = 1024
-"""Number of rows read at a time."""
 CANDIDATE_COLUMNS = ("prediction", "candidate")
 REFERENCE_COLUMNS = ("references", "reference")
 
@@ -32,8 +32,8 @@ JSON_LINES = (
     "`jq -c . FILE` converts objects that span several lines)"
 )
 
+# Position of a row ("data.csv, line 3"), and its values by column.
 Row = tuple[str, Mapping[str, Any]]
-"""Position of a row ("data.csv, line 3"), and its values by column."""
 
 
 class Cells(dict[str, str]):
@@ -209,6 +209,7 @@ def _parquet_rows(path: str) -> Iterator[Row]:
         raise ValueError(f"cannot read {path} after row {number}: {reason}") from error
 
 
+# Readers of tables by file extension.
 TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     ".jsonl": _json_rows,
     ".ndjson": _json_rows,
@@ -216,9 +217,8 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     ".tsv": partial(_delimited_rows, delimiters="\t"),
     ".parquet": _parquet_rows,
 }
-"""Readers of tables by file extension."""
+# Other file extensions that suggest a file of texts.
 TEXT_ENDINGS = (".txt", ".text", ".json", ".xlsx")
-"""Other file extensions that suggest a file of texts."""
 
 
 def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
@@ -403,8 +403,8 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
 
 
 QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+# Python strings, and printed NumPy strings and NaN, which are not Python literals.
 PYTHON = re.compile(rf"({QUOTED})|np\.str_\(({QUOTED})\)|\bnan\b")
-"""Python strings, and printed NumPy strings and NaN, which are not Python literals."""
 
 
 def _parse_cell(name: str, cell: str) -> Any:

@@ -58,8 +58,8 @@ class InfoLMScorer(EncodingScorer):
     settings_type = InfoLMSettings
     architecture = ARCHITECTURE
     perfect_score_label = "the same distribution"
+    # Whether to cache logits, 122 KB per token, so that `sweep` and `explain` can reuse them.
     keep_logits = False
-    """Whether to cache logits, 122 KB per token, so that `sweep` and `explain` can reuse them."""
 
     # Encoding and comparison.
 

@@ -18,8 +18,8 @@ from infolm_metric.metrics import METRICS, find
 with require("lm-eval"):
     from lm_eval.api.registry import register_aggregation, register_metric
 
+# A document's references, the model's output, and the settings.
 Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
-"""A document's references, the model's output, and the settings."""
 
 
 @cache

@@ -12,8 +12,8 @@ from typing import Any
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.integrations import check_one_score
 
+# Warnings that this process has already shown, with numbers removed.
 _shown: set[str] = set()
-"""Warnings that this process has already shown, with numbers removed."""
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 BATCH = 256  # pairs that an actor scores together
 COUNTED = 4096  # pairs that a task counts together
+# Readers of `ray.data` by file extension.
 READERS = {".parquet": ray.data.read_parquet, ".jsonl": ray.data.read_json}
-"""Readers of `ray.data` by file extension."""
 
 
 def score_dataset(

@@ -40,8 +40,8 @@ from infolm_metric.core.tables import Row, Source
 CHUNK = 256  # pairs that are scored and written together
 COUNTED = 1024  # pairs whose document frequencies are counted together
 Score = Callable[[list[Row]], Result]
+# Column of pair numbers.
 PAIR = "pair"
-"""Column of pair numbers."""
 RESTART = "choose another output, or overwrite this one with --restart (in Python: restart=True)"
 
 

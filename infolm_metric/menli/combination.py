@@ -20,10 +20,10 @@ from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Scorer
 
+# Scores that are mapped to 0 and 1, or to 1 and 0 if lower is better.
 Range = tuple[float, float]
-"""Scores that are mapped to 0 and 1, or to 1 and 0 if lower is better."""
+# Signature fields shared by both metrics.
 SHARED_FIELDS = ("metric", "infolm", "transformers", "torch")
-"""Signature fields shared by both metrics."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from infolm_metric.core.checks import check_fraction, score_names
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import BUNDLED, ModelSettings, Settings
 
+# Weights of e, n and c; a score lies between the smallest and the largest weight.
 FORMULAS: dict[str, tuple[int, int, int]] = {
     "e": (1, 0, 0),
     "-c": (0, 0, -1),
@@ -27,22 +28,22 @@ FORMULAS: dict[str, tuple[int, int, int]] = {
     "e-c": (1, 0, -1),
     "e-n-2c": (1, -1, -2),
 }
-"""Weights of e, n and c; a score lies between the smallest and the largest weight."""
 LABELS = ("entailment", "neutral", "contradiction")
 TWO_LABELS = ["entailment", "not_entailment"]
+# Patterns that match the beginning of a lowercased label name.
 KINDS = {
     "entailment": re.compile("entail"),
     "neutral": re.compile("neutral"),
     "contradiction": re.compile("contradict"),
     "not_entailment": re.compile("no[nt][ _-]?entail"),
 }
-"""Patterns that match the beginning of a lowercased label name."""
 WEIGHT = 0.2  # weight of the NLI score in a combination; 0.2 to 0.3 is best for MT (Chen and Eger)
+# Value of `combine_with` for token recall.
 RECALL = "recall"
-"""Value of `combine_with` for token recall."""
 RECALL_WEIGHT = 0.5
+# Value of `combine_with` that disables the combination of a task.
 NO_COMBINATION = "none"
-"""Value of `combine_with` that disables the combination of a task."""
+# Defaults of each task, for settings that are None.
 TASKS: dict[str | None, dict[str, Any]] = {
     None: {"formula": "e", "direction": "avg"},
     "translation": {"formula": "e", "direction": "avg"},
@@ -50,7 +51,6 @@ TASKS: dict[str | None, dict[str, Any]] = {
     "source": {"formula": "-c", "direction": "rh"},
     "answer": {"formula": "e-c", "direction": "hr", "combine_with": RECALL, "nli_weight": 0.5},
 }
-"""Defaults of each task, for settings that are None."""
 SOURCE = "source"
 NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; pass sources"
 

@@ -15,10 +15,10 @@ from infolm_metric.core.settings import BUNDLED
 from infolm_metric.core.signature import Signature
 from infolm_metric.menli.settings import MENLISettings
 
+# Scores below LOW mean "likely wrong"; scores of at least HIGH mean "likely correct".
 LOW, HIGH = 0.23, 0.59
-"""Scores below LOW mean "likely wrong"; scores of at least HIGH mean "likely correct"."""
+# Percentages of verdicts that agree with human verdicts, for EVOUNA and DIVER-QA.
 CORRECT, WRONG = (98, 94), (89, 83)
-"""Percentages of verdicts that agree with human verdicts, for EVOUNA and DIVER-QA."""
 VERDICTS = ("likely correct", "unclear", "likely wrong")
 
 

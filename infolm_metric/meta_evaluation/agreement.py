@@ -18,8 +18,9 @@ from infolm_metric.meta_evaluation import correlations, significance
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from infolm_metric.meta_evaluation.ratings import check_varies
 
+# Name under which the text length is reported as a metric.
 LENGTH = "length"
-"""Name under which the text length is reported as a metric."""
+# Column titles of the statistics, in display order.
 TITLES = {
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -28,7 +29,6 @@ TITLES = {
     "soft_accuracy": "soft accuracy",
     "partial": "given length",
 }
-"""Column titles of the statistics, in display order."""
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ MIN_SPREAD = 1e-13  # a smaller spread, relative to the values, is a rounding er
 MIN_SYSTEMS = 4  # the partial correlation of three systems is always 1 or -1
 MIN_RESIDUAL = 1e-9  # a smaller fraction of the variance is a rounding error
 
+# Function that reduces the last axis of its arguments: [..., n] each -> [...].
 Statistic = Callable[..., np.ndarray]
-"""Function that reduces the last axis of its arguments: [..., n] each -> [...]."""
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -27,10 +27,10 @@ from infolm_metric.core.checks import check_known
 from infolm_metric.core.inputs import as_list
 from infolm_metric.core.tables import Row, cell, parse_pair, read_rows
 
+# Default column of human scores in rows without systems.
 SCORE = "score"
-"""Default column of human scores in rows without systems."""
+# Values of `is_human` in lower case; pandas writes floats if some values are missing.
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0", "", "none", "nan", "<na>")
-"""Values of `is_human` in lower case; pandas writes floats if some values are missing."""
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ KINDS = (ADEQUACY, FLUENCY)
 EXCLUDED_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
 EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
 GOVERNORS = frozenset(WORDS["governing"])
+# Prepositions that can follow any participle, such as "in" ("painted in") but not "up".
 PARTICIPLE_PREPOSITIONS = words.PREPOSITIONS.difference(WORDS["particles"])
-"""Prepositions that can follow any participle, such as "in" ("painted in") but not "up"."""
 POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
 MAX_DROPPED = 0.2  # maximum fraction of words that are dropped
 MIN_WORDS = 5  # minimum number of words in a text from which words are dropped
@@ -288,14 +288,14 @@ def _deny(text: Text, index: int, helper: str) -> dict[int, str]:
 
 # Pronouns.
 
+# Replacements for possessives before a noun and in other positions.
 POSSESSIVES = {"his": ("her", "hers"), "her": ("his", "him")}
-"""Replacements for possessives before a noun and in other positions."""
+# Pronouns with an unclear replacement: "you" (subject or object), "he's" ("is" or "has"), pairs
+# such as "he and I", and "his" before a quotation (possessive or not).
 AMBIGUOUS = re.compile(
     r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
     r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
 )
-"""Pronouns with an unclear replacement: "you" (subject or object), "he's" ("is" or "has"), pairs
-such as "he and I", and "his" before a quotation (possessive or not)."""
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:

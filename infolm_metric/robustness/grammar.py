@@ -15,12 +15,12 @@ from infolm_metric.robustness import words
 from infolm_metric.robustness.words import FUNCTION_WORDS, WORDS, Text
 
 SHORTEST = 3  # minimum number of letters in a content word
+# Tags of the inflections of each part of speech; a form that is both VBD and VBN counts as VBD.
 TAGS = {
     "NOUN": ("NN", "NNS"),
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
     "ADJ": ("JJ", "JJR", "JJS"),
 }
-"""Tags of the inflections of each part of speech; a form that is both VBD and VBN counts as VBD."""
 SOUNDS_LIKE_YOU = re.compile(r"(?:eu|ew|one|once|ubiq|uni(?!n|m)|us[aeu]|ut[ei]|ur[aeio]n)")
 SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
 

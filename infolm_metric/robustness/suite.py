@@ -17,8 +17,8 @@ from infolm_metric.robustness.cases import AttackCase
 if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
+# Texts of a case for which external scores are read, in this order.
 SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")
-"""Texts of a case for which external scores are read, in this order."""
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # closer scores count as ties
 GROUPS = ("all", *KINDS)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+# Token pattern: a word or number ("well-known", "3,400.5", "example.org"), or one symbol.
 TOKEN = re.compile(r"\w(?:(?:[\w@#&/_–'’.-]|(?<=\d),(?=\d))*\w)?|[^\w\s]")
-"""Token pattern: a word or number ("well-known", "3,400.5", "example.org"), or one symbol."""
 WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 
@@ -105,12 +105,12 @@ def match_case(word: str, model: str) -> str:
 
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
+# Lists of words by name; words.toml describes their use.
 WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in LISTS.items()}
-"""Lists of words by name; words.toml describes their use."""
 DETERMINERS, PREPOSITIONS = frozenset(WORDS["determiners"]), frozenset(WORDS["prepositions"])
 SUBJECTS, MODALS = frozenset(WORDS["subjects"]), frozenset(WORDS["modals"])
 BE, HAVE, DO = {"is", "are", "was", "were"}, {"has", "have", "had"}, {"do", "does", "did"}
+# Words that no attack replaces.
 FUNCTION_WORDS = (DETERMINERS | PREPOSITIONS | SUBJECTS | MODALS | BE | HAVE | DO).union(
     WORDS["other_function_words"]
 )
-"""Words that no attack replaces."""

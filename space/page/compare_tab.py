@@ -22,8 +22,8 @@ from .settings import QUIET, SCORERS, make_controls, read_settings
 EXAMPLES = tomllib.loads(Path(__file__).with_name("examples.toml").read_text())["examples"]
 NOTES: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
 WAITING = notice("Press “Compare” to score the candidate.")
+# Update that hides the explanation but keeps its space, so that the layout does not change.
 HIDDEN: dict[str, Any] = {"elem_classes": ["blank"]}
-"""Update that hides the explanation but keeps its space, so that the layout does not change."""
 FLAGS = {"model_name_or_path": "model", "information_measure": "measure"}
 CODE = """\
 from infolm_metric import {scorer}

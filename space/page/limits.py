@@ -11,9 +11,9 @@ from typing import Any
 
 REFERENCES = 5  # per candidate
 CHARACTERS = 1_000  # per text
+# Maximum tokens per text in "Compare", including special tokens. All references together may have
+# twice as many.
 COMPARED_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
-"""Maximum tokens per text in "Compare", including special tokens. All references together may have
-twice as many."""
 FILE_TOKENS = 128  # per text in a file
 FILE_ROWS = 500
 FILE_BYTES = 1_000_000
@@ -23,8 +23,8 @@ BODY_BYTES = 4_000_000  # per request; an upload is slightly larger than its fil
 MAX_WAITING = 64  # requests in the queue
 MAX_RUNNING = 4  # concurrent requests
 CACHE_SECONDS = 3600  # until uploads and downloads are deleted
+# Options of events that score texts.
 QUEUE: dict[str, Any] = {"concurrency_limit": MAX_RUNNING, "concurrency_id": "models"}
-"""Options of events that score texts."""
 
 COMPARED_WORDS = "At most {} tokens (about 45 words).".format(COMPARED_TOKENS["bundled"])
 FILE_WORDS = (

@@ -20,10 +20,10 @@ from . import baryscore_view, infolm_view, limits, menli_view
 from .appearance import NO_VERDICT, ExplanationView, shorten
 from .settings import LABELS, SCORERS, check_settings, default
 
+# Modules that explain scores, by metric.
 VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
-"""Modules that explain scores, by metric."""
+# Lock that is held while a model is loaded or used, because tokenizers are not thread-safe.
 LOCK = threading.RLock()
-"""Lock that is held while a model is loaded or used, because tokenizers are not thread-safe."""
 REUSE_BYTES = 1 << 28  # cache of encoded texts, per scorer
 EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # invalid input; other errors are bugs
 

@@ -25,8 +25,8 @@ LABELS = {
 PARAMETERS = ("alpha", "beta")
 WORDS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())
 WORDS["information_measure"]["values"] = [(measure, measure) for measure in measures.MEASURES]
+# Options of events that only change the layout.
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
-"""Options of events that only change the layout."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ CONTROLS = {
     metric: {name: _control(metric, **WORDS[name]) for name in WORDS if metric in OWNERS[name]}
     for metric in SCORERS
 }
+# Metric and setting of each control, in the order in which the demo shows them.
 CONTROL_KEYS = [(metric, name) for metric, controls in CONTROLS.items() for name in controls]
-"""Metric and setting of each control, in the order in which the demo shows them."""
 
 
 def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from tests.project_files import ROOT, project_files
 
 WORDS = (ROOT / "tests/docs/words_to_avoid.txt").read_text(encoding="utf-8").splitlines()
 AVOIDED = re.compile(rf"\b({'|'.join(WORDS)})\b|, too\b", re.IGNORECASE)
+# Occurrences per 10,000 words.
 LIMITS = {AVOIDED: 3, re.compile(r"\bwhat\b", re.I): 10, re.compile(r"\bwhere\b", re.I): 18}
-"""Occurrences per 10,000 words."""
 FOLDERS = {"code": ("infolm_metric", "space", "tools"), "tests": ("tests",)}
 
 

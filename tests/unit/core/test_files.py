@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from infolm_metric.core import files, tables
 
+# All characters at which str.splitlines splits, except the line feed.
 ODD = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\rh"
-"""All characters at which str.splitlines splits, except the line feed."""
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ TEXTS = [
     "She plays the piano for our famous orchestra.",
 ]
 FILE = Path(__file__).with_name("attacks.jsonl")
+# Attacked sentences with the result (null: not applicable) or the words that can change.
 SENTENCES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
-"""Attacked sentences with the result (null: not applicable) or the words that can change."""
 EXACT = [row for row in SENTENCES if "becomes" in row]
 CHANGEABLE = [row for row in SENTENCES if "changes" in row]
 VOCABULARY = "the old king is was not 12 1850 city Ann he her saw n't ."
