@@ -1,12 +1,14 @@
 """`infolm estimate`: agreement with the Python function, plans and rejected input."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from infolm_metric.meta_evaluation import estimate_mean, select_ids
+from infolm_metric.commands.estimate import _cell
+from infolm_metric.meta_evaluation import Interval, estimate_mean, select_ids
 from tests.random_pairs import write_lines
 from tests.toy import ToyScorer
 
@@ -121,6 +123,7 @@ def test_equal_ratings_have_no_interval(infolm):
     assert cell["ratings"] == cell["estimate"] == nothing
     assert cell["equivalent_ratings"] is None
     assert "5.000 [-]" in infolm("estimate", "rows.jsonl", "--scores", "bleu")[1]
+    assert _cell(Interval(math.nan)) == "-"
 
 
 def test_a_plan_selects_ids_by_the_mean_score_over_systems(report, no_model):

@@ -6,13 +6,16 @@ import io
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
+from infolm_metric.commands.options import progress_enabled, read_settings
 from infolm_metric.core import __version__
 from infolm_metric.infolm.settings import InfoLMSettings
+from infolm_metric.menli.settings import MENLISettings
 
 
 def test_help_lists_all_commands_and_every_command_has_help(infolm):
@@ -129,6 +132,19 @@ def test_failure_exits_with_code_1_and_verbose_adds_a_traceback(infolm):
     assert (code, output) == (1, "")
     assert "cannot load the model 'no/such/model'" in errors and "Traceback" not in errors
     assert "Traceback" in infolm(*arguments, "--verbose")[2]
+
+
+def test_idf_is_not_applied_to_a_metric_without_token_weights():
+    settings = read_settings("menli", argparse.Namespace(metric=["infolm", "menli"], idf="none"))
+    assert settings == MENLISettings()
+
+
+def test_progress_is_shown_only_on_a_terminal(monkeypatch):
+    for terminal in (False, True):
+        monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda shown=terminal: shown))
+        assert (progress_enabled(False), progress_enabled(True)) == (terminal, False)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert not progress_enabled(False)
 
 
 def test_interrupt_swallowed_by_a_library_still_ends_the_program(monkeypatch, capsys):

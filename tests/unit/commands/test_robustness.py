@@ -46,6 +46,7 @@ def test_robustness_reports_the_results_of_evaluate_robustness(infolm_output, ca
     assert result["metrics"]["toy"]["signature"].startswith("metric:toy|size:2|")
     table = infolm_output(*arguments, "--markdown")
     assert "| num" in table and "Sensitivity" in table
+    assert f"| {expected['toy'].macro()['all']:.1%} |" in table
 
 
 def test_settings_apply_to_the_metrics_that_have_them(infolm_output, cases, tiny_bert):

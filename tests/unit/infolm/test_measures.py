@@ -357,9 +357,12 @@ def test_shares_are_largest_for_differing_entries_and_add_up(name, symmetrize):
         assert parts[1] == pytest.approx(parts[2], rel=1e-12)
     assert min(parts[1:3]) > 2 * max(parts[0], parts[3])
     assert measures.shares(name, p, p, **options).tolist() == [0.0] * 4
-    for x, y in (FAMILIES["random"], FAMILIES["close"]):
+    pairs = FAMILIES["random"], FAMILIES["close"]
+    together = measures.shares(name, *map(torch.stack, zip(*pairs, strict=True)), **options)
+    for (x, y), row in zip(pairs, together, strict=True):
         parts = measures.shares(name, x, y, **options)
         assert parts.min() >= 0
+        torch.testing.assert_close(row, parts, rtol=1e-9, atol=1e-12)
         value = compare(name, x, y, **options)
         torch.testing.assert_close(parts.sum(), value, rtol=1e-9, atol=1e-12)
 
@@ -462,7 +465,8 @@ OUTSIDE = [  # measure, parameters, pattern of the stated requirement
 
 @pytest.mark.parametrize(("name", "parameters", "word"), OUTSIDE, ids=repr)
 def test_parameters_outside_their_domain_are_rejected_by_name(name, parameters, word):
-    for check in (measures.check_parameters, upper_bound, partial(compare, log_p=X, log_q=Y)):
+    functions = [partial(function, log_p=X, log_q=Y) for function in (compare, measures.shares)]
+    for check in (measures.check_parameters, upper_bound, *functions):
         with pytest.raises(ValueError, match=f"^{name}_divergence requires {word}"):
             check(measure=name, **parameters)
 
@@ -472,7 +476,12 @@ INVALID = [  # function, arguments, options, pattern of the message
     *((measures.resolve, (name,), {}, f"did you mean {hint}") for name, hint in NAMES.items()),
     *((measures.resolve, (name,), {}, "known: ") for name in ("xyzzy", None, ["kl"], "")),
     *(
-        (function, ("l1", *rows), {"symmetrize": "jeffrey"}, "unknown symmetrize .*'jeffreys'")
+        (
+            function,
+            ("l1", *rows),
+            {"symmetrize": "jeffrey"},
+            "unknown symmetrize .*'jeffreys'.*'none'",
+        )
         for function, rows in ((compare, (X, Y)), (measures.shares, (X, Y)), (upper_bound, ()))
     ),
     (compare, ("kl", ZEROS, ZEROS[:, :4]), {}, r"last axis.*\[2, 5\] and \[2, 4\]"),

@@ -63,6 +63,11 @@ def test_full_interpolation_requires_a_bounded_measure(name, symmetrize):
     assert bounded == ({0.5, 3.0} if always else {0.5} if name == "alpha_divergence" else set())
 
 
+def test_baselines_use_the_given_parameters_or_one_half():
+    settings, *_ = InfoLMSettings(alpha=0.3).baseline_settings()
+    assert (settings.alpha, settings.beta) == (0.3, 0.5)
+
+
 def test_unused_parameters_are_ignored_and_omitted_from_the_signature():
     for name in ("kl_divergence", "fisher_rao_distance", "l1_distance"):
         signed = InfoLMSettings(information_measure=name, alpha=1, beta=-1).signature_fields()

@@ -315,7 +315,7 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 
 
 INVALID = [
-    (lambda: OUTPUT.write_text("mine\n"), {}, "was not written by a job.*restart=True"),
+    (lambda: OUTPUT.write_text("1"), {}, "was not written by a job.*restart=True"),
     (lambda: os.mkfifo(OUTPUT), {}, "was not written by a job"),
     (lambda: PART.write_text("mine\n"), {}, "its record .*scores.jsonl.job does not; move it"),
     (None, {"chunk": 0}, "chunk must be at least 1, got 0"),

@@ -1,12 +1,14 @@
 """Verdicts on answers, and the output line of the command that shows them."""
 
+import csv
 import json
 
 import pytest
 
 from infolm_metric import MENLIScorer
 from infolm_metric.commands.main import main
-from infolm_metric.menli.verdict import HIGH, LOW, describe_verdicts, verdict
+from infolm_metric.menli.verdict import CORRECT, HIGH, LOW, WRONG, describe_verdicts, verdict
+from tests.project_files import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
@@ -31,6 +33,14 @@ def test_thresholds_divide_the_scores():
     scores = [0, LOW - 1e-9, LOW, HIGH - 1e-9, HIGH, 1]
     verdicts = ["likely wrong"] * 2 + ["unclear"] * 2 + ["likely correct"] * 2
     assert [*map(verdict, scores)] == verdicts
+
+
+def test_accuracies_are_those_in_the_table_of_results():
+    with open(ROOT / "tools/results/verdicts_on_answers.csv") as file:
+        rows = list(csv.DictReader(file))
+    for accuracies, word in ((CORRECT, "correct"), (WRONG, "wrong")):
+        column = f"{word} among likely {word}"
+        assert accuracies == tuple(round(float(row[column])) for row in rows)
 
 
 def test_a_verdict_on_one_answer_names_thresholds_and_accuracy(capsys):
