@@ -78,10 +78,10 @@ def trade(table: pd.DataFrame) -> Any:
     figure, panels = plt.subplots(1, len(sets), figsize=(2.9 * len(sets), 2.8), squeeze=False)
     for axes, data in zip(panels[0], sets, strict=True):
         points = table[[data, "attacks detected"]]
-        for colour, partner in zip(OKABE_ITO, partners.dropna().unique(), strict=False):
+        for color, partner in zip(OKABE_ITO, partners.dropna().unique(), strict=False):
             combinations = points[partners == partner].to_numpy()
-            axes.plot(*combinations.T, "o-", markersize=3, color=colour)
-            axes.plot(*points.loc[partner], "x", markersize=3, color=colour, label=partner)
+            axes.plot(*combinations.T, "o-", markersize=3, color=color)
+            axes.plot(*points.loc[partner], "x", markersize=3, color=color, label=partner)
         axes.set(title=data, xlabel="segment-level tau, x 100")
         axes.spines[["top", "right"]].set_visible(False)
     panels[0, 0].set_ylabel("attacks detected, %")

@@ -15,15 +15,15 @@ import pandas as pd
 from .appearance import CANDIDATE, REFERENCE, TEXTS
 
 
-def bar_plot(label: str, y_title: str, colour: str = "", **options: Any) -> gr.BarPlot:
+def bar_plot(label: str, y_title: str, color: str = "", **options: Any) -> gr.BarPlot:
     """Create a bar plot of tokens, in one color or in the candidate's and reference's colors."""
-    colours = {"": colour} if colour else {"candidate": CANDIDATE, "reference": REFERENCE}
+    colors = {"": color} if color else {"candidate": CANDIDATE, "reference": REFERENCE}
     return gr.BarPlot(
         x="token",
         y="percent",
         color="side",
-        color_map=colours,
-        colors_in_legend=[] if colour else None,
+        color_map=colors,
+        colors_in_legend=[] if color else None,
         color_title=" ",
         sort="-y",
         x_title=" ",

@@ -139,10 +139,10 @@ def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
 
 
 def _line_plot(name: str) -> gr.LinePlot:
-    colours = {"score": NEUTRAL, "current value": CANDIDATE}
+    colors = {"score": NEUTRAL, "current value": CANDIDATE}
     names: dict[str, Any] = {"label": f"Score by {name}", "elem_id": f"by-{name}"}
     options: dict[str, Any] = {"color_title": " ", "height": 280, "min_width": 280, "buttons": []}
-    return gr.LinePlot(x=name, y="score", color="line", color_map=colours, **names, **options)
+    return gr.LinePlot(x=name, y="score", color="line", color_map=colors, **names, **options)
 
 
 def _curve(sweep: Any, name: str, choice: float | None) -> Any:

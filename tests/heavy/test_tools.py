@@ -15,7 +15,7 @@ from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
-from tools import answers, attacks_read_by_eye, layers, speed, study
+from tools import answers, layers, speed, study
 from tools.data import READERS
 
 ROWS = [
@@ -192,11 +192,6 @@ def test_speed_is_measured(run, data, monkeypatch):
 
 def test_memory_is_measured_in_separate_processes(run):
     assert "| stream | 5 |" in run("memory", "--pairs", 5)
-
-
-def test_attacks_are_sampled_for_inspection(run, data, monkeypatch):
-    monkeypatch.setattr(attacks_read_by_eye, "TEXTS", 2)
-    assert "drop: applies to" in run("attacks_read_by_eye", data / "webnlg2020.en.jsonl")
 
 
 def test_out_of_domain_texts_are_counted(run, data):

@@ -399,11 +399,11 @@ IDFS = st.lists(st.sampled_from([0.0, 0.3, 1.0, 5.0]), min_size=20, max_size=20)
 
 
 @given(st.lists(st.integers(0, 19), max_size=8), IDFS)
-def test_token_weights_are_normalised_and_uniform_if_all_are_zero(tokens, table):
+def test_token_weights_are_normalized_and_uniform_if_all_are_zero(tokens, table):
     raw = table[tokens] if table[tokens].any() else np.ones(len(tokens))
     for weights, expected in ((table, raw), (None, np.ones(len(tokens)))):
-        normalised = np.exp(weighted_text(*tokens, table=weights).log_weights)
-        np.testing.assert_allclose(normalised, expected / max(expected.sum(), 0.1), rtol=1e-12)
+        normalized = np.exp(weighted_text(*tokens, table=weights).log_weights)
+        np.testing.assert_allclose(normalized, expected / max(expected.sum(), 0.1), rtol=1e-12)
 
 
 def test_equal_tokens_with_equal_weights_have_equal_keys():
