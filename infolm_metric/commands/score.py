@@ -71,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 class ScoreRequest:
     """Checked arguments of `infolm score`.
 
-    `format` is one of the values of FORMATS, "per pair" or "ray".
+    `format` is "per pair", "ray" or one of the values of FORMATS.
     """
 
     source: Source

@@ -171,7 +171,8 @@ class Baseline:
             problem = f"'s baseline covers {size} per pair, got {references}"
         else:
             differences = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
-            problem = f"'s baseline does not match: {min(differences, key=len) or 'other weights'}"
+            nearest = min(differences, key=len) or "different model weights"
+            problem = f"'s baseline does not match: {nearest}"
         raise BaselineNotFoundError(f"the {self.source}{problem}; {REMEDY}")
 
     def sign(self, signature: Signature) -> Signature:

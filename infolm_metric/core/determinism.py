@@ -163,7 +163,7 @@ def repeat_texts(ids: Tensor) -> Tensor:
 
 
 def float64_device(device: torch.device) -> torch.device:
-    """Return the device for float64 arithmetic: the CPU for Apple GPUs, which have no float64."""
+    """Return the device for float64 arithmetic; Apple GPUs do not support it, so use the CPU."""
     return torch.device("cpu") if device.type == "mps" else device
 
 

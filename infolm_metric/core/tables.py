@@ -433,7 +433,7 @@ def _parse_cell(name: str, cell: str) -> Any:
     if isinstance(value, dict | set):
         raise ValueError(
             f"{name} must be a string or a list of strings, got {reprlib.repr(cell)} (a "
-            f"{type(value).__name__}); if it is meant as a string, use JSON Lines, "
+            f"{type(value).__name__}); if it is meant to be a string, use JSON Lines, "
             "in which strings are not parsed"
         )
     return value if isinstance(value, list | tuple) else cell

@@ -239,7 +239,8 @@ class Accumulator:
     def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
         """Add `logits` [positions, vocab] with `log_weights` [positions, weightings].
 
-        `texts` are int64 [positions]. The positions of each text must be in order.
+        `texts` (int64 [positions]) contains the index of the text of each position. The positions
+        of each text must be in order.
         """
         vocab = logits.shape[-1]
         log_weights = log_weights.to(logits.device)

@@ -29,8 +29,8 @@ class TextMetric(torchmetrics.Metric):
     Texts stay on their rank; ranks exchange only document counts and scores. The state `pairs` is a
     list with one tensor per batch, which torchmetrics can merge, save and share.
 
-    The keyword arguments are settings of the metric; `model_name_or_path` can be positional, as in
-    torchmetrics. `process_group` contains the participating ranks (default: all). Raises TypeError
+    The keyword arguments are settings of the metric. As in torchmetrics, `model_name_or_path` can
+    be passed positionally. `process_group` contains the participating ranks (default: all). Raises TypeError
     or ValueError if a setting is unknown or invalid.
     """
 

@@ -240,7 +240,7 @@ def check_levels(levels: Sequence[str], systems: bool) -> None:
         check_known("level", level, LEVELS)
     if "system" in levels and not systems:
         raise ValueError(
-            "the system level requires the system of each row; add a column 'system', or use the "
+            "the system level requires a system for each row; add a column 'system', or use the "
             "text level"
         )
 
@@ -280,7 +280,7 @@ def common_scores(
     present = ~np.any([np.isnan(grid) for grid in grids], axis=0)
     if present.ndim == 1:
         if present.sum() < 2:
-            raise ValueError(f"at least two texts must have all scores, got {present.sum()}")
+            raise ValueError(f"at least two texts must have no missing scores, got {present.sum()}")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     if missing == "available" and not present.any(1).all():
         raise ValueError("a system has no scores; exclude it with exclude_systems")

@@ -92,7 +92,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
         shapes = f"{list(human.shape)} and {list(metric.shape)}"
         raise ValueError(f"human and metric must be lists of equal length, got shapes {shapes}")
     if not np.isfinite(metric).all():
-        raise ValueError("metric must be finite; remove the rows without a score")
+        raise ValueError("metric must be finite; remove the rows without a finite score")
     is_rated = ~np.isnan(human)
     y, m = human[is_rated], metric[is_rated]
     rated, rows = len(y), len(human)
@@ -172,7 +172,7 @@ def expected_width(rated: int, rows: int, correlation: float) -> float:
     """Return the expected width of the estimate's interval, in standard deviations of the ratings.
 
     `rated` (at least 3) of `rows` rows are rated. `correlation` is the assumed Pearson correlation
-    between ratings and metric, from -1 to 1; 0 means the interval from the ratings alone.
+    between ratings and metric, from -1 to 1; 0 gives the interval from the ratings alone.
 
     >>> round(expected_width(100, 1000, 0.6), 3)
     0.33

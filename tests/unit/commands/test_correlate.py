@@ -133,7 +133,7 @@ INVALID = [
     (ROWS, ["--rescale-with-baseline"], "unrecognized arguments: --rescale-with-baseline"),
     ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: system 'good' already has a text for id '0'"),
     (SAME_NAME, [], "two metrics are named 'fisher_rao"),
-    (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "requires the system of each row"),
+    (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "requires a system for each row"),
     (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric requires another metric's scores"),
 ]
 
