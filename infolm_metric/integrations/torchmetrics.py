@@ -30,8 +30,8 @@ class TextMetric(torchmetrics.Metric):
     list with one tensor per batch, which torchmetrics can merge, save and share.
 
     The keyword arguments are settings of the metric. As in torchmetrics, `model_name_or_path` can
-    be passed positionally. `process_group` contains the participating ranks (default: all). Raises TypeError
-    or ValueError if a setting is unknown or invalid.
+    be passed positionally. `process_group` contains the participating ranks (default: all). Raises
+    TypeError or ValueError if a setting is unknown or invalid.
     """
 
     scorer_type: ClassVar[type[Scorer]]

@@ -201,6 +201,14 @@ def test_unusable_models_and_texts_are_rejected_before_weights_are_loaded(
         BaryScorer(model_name_or_path=tiny_models(family), **options).score([LONG], ["b"])
 
 
+def test_tokenizers_without_special_tokens_are_rejected(tiny_bert, tmp_path):
+    one = edit_copy(tiny_bert, tmp_path / "one", "tokenizer.json", post_processor=None)
+    plain = "PreTrainedTokenizerFast"
+    two = edit_copy(one, tmp_path / "two", "tokenizer_config.json", tokenizer_class=plain)
+    with pytest.raises(ValueError, match="adds no special tokens"):
+        BaryScorer(model_name_or_path=two).score(["a"], ["b"])
+
+
 def test_models_with_missing_layers_are_rejected(tiny_bert, tmp_path):
     deeper = edit_copy(tiny_bert, tmp_path / "deeper", "config.json", num_hidden_layers=3)
     with pytest.raises(ValueError, match=r"lacks \d+ weights of BertModel \(encoder\.layer\.2"):
