@@ -130,9 +130,8 @@ def _rows(
     in_domain = is_reliable({name: result.counts.get(name, 0) for name in DOMAIN_COUNTS})
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
-    test = significance.paired_bootstrap
-    if arguments.test == "randomization":
-        test = significance.approximate_randomization
+    is_bootstrap = arguments.test != "randomization"
+    test = significance.paired_bootstrap if is_bootstrap else significance.approximate_randomization
     rows: list[dict[str, Any]] = []
     for name, column in zip(names, systems, strict=True):
         low, high = significance.percentile_interval(counts @ column / len(column))

@@ -133,8 +133,7 @@ def _plan(
     lines = [
         f"Rate the texts of all systems for {len(ids)} of {rows} ids: {', '.join(ids)}",
         "Expected width of a 95% interval, in standard deviations of the ratings: "
-        f"{width:.3f} at a correlation of {correlation:g}, {ratings_width:.3f} from the ratings "
-        "alone",
+        f"{width:.3f} at a correlation of {correlation:g}, {ratings_width:.3f} without the metric",
     ]
     return {"plan": plan | {"width": width, "ratings_width": ratings_width}}, lines
 

@@ -84,8 +84,7 @@ def _lines(results: Mapping[str, MetricResult], table: Callable[..., list[str]])
     yield (
         "Accuracy: fraction of cases in which the paraphrase scores better than the attacked "
         "reference; a tie is a miss. Sensitivity: fraction of texts that score better than their "
-        "attacked versions (an easier test). Intervals: Wilson. Means: equal weight per "
-        "attack."
+        "attacked versions (an easier test). Intervals: Wilson. Means: equal weight per attack."
     )
     for name, metric in results.items():
         yield f"{name}: {metric.signature or 'scores from the file'}"

@@ -120,10 +120,10 @@ def check_pairs(
                 f"; for references in sacreBLEU's format (one list of {len(candidates)} texts per "
                 "reference set), pass list(zip(*references))"
             )
+        sizes = counted(len(candidates), "prediction"), counted(len(groups), "reference")
         raise ValueError(
             "predictions and references must have the same length, "
-            f"got {counted(len(candidates), 'prediction')} and "
-            f"{counted(len(groups), 'reference')}{remedy}"
+            f"got {' and '.join(sizes)}{remedy}"
         )
     if allow_empty and not candidates:
         return Pairs([], [])

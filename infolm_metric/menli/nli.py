@@ -93,11 +93,8 @@ def _positions(owners: np.ndarray, limit: int, side: str) -> list[int]:
     """
     texts = [np.flatnonzero(owners == text) for text in (0, 1)]
     room = limit - int((owners < 0).sum())
-    short, long = sorted(map(len, texts))
-    long = max(short, room - short)
-    if short + long > room:
-        short, long = room // 2, room - room // 2
-    sizes = (short, long) if len(texts[0]) <= len(texts[1]) else (long, short)
+    short = min(*map(len, texts), room // 2)
+    sizes = (short, room - short) if len(texts[0]) <= len(texts[1]) else (room - short, short)
     ends = [t[len(t) - n :] if side == "left" else t[:n] for t, n in zip(texts, sizes, strict=True)]
     return sorted(np.concatenate([np.flatnonzero(owners < 0), *ends]).tolist())
 

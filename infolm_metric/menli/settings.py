@@ -138,8 +138,7 @@ class MENLISettings(ModelSettings):
                 if getattr(self, name) is not None:
                     raise ValueError(
                         f"{name} requires a combination with another metric, got "
-                        f"{getattr(self, name)} without combine_with; add combine_with, or omit "
-                        f"{name}"
+                        f"{getattr(self, name)} without combine_with; add it, or omit {name}"
                     )
         if self.nli_weight is not None:
             ends = " (0: only the other metric; 1: only the NLI model)"
