@@ -96,7 +96,7 @@ BAD_TABLES = [
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
     ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 3: a quoted cell"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
-    ("a.csv", "the cat,the cat\na,b\n", "line 1: duplicate column name 'the cat'; rename one"),
+    ("a.csv", "a,a\nb,c", "line 1: duplicate column name 'a'; rename one column, or add a header"),
     ("a.tsv", "prediction,reference\na,b\n", "check the header and its separator"),
     ("a.csv", "candidate;reference\na,b\n", "expected 2 cells separated by ';'"),
     ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: expected 2 cells"),
