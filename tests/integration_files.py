@@ -15,13 +15,10 @@ def write_shown(folder: Path) -> list[dict[str, object]]:
     for file in SHOWN.finditer(page):
         (folder / file["name"]).write_text(file["content"])
     rows = random_pairs(10, seed=4, longest=12)
+    pairs = [(row["prediction"], row["references"][0]) for row in rows]
     documents = [
-        {
-            "text": row["prediction"],
-            "summary": row["references"][0],
-            "summaries": [row["references"][0], "it was cold"],
-        }
-        for row in rows
+        {"text": text, "summary": summary, "summaries": [summary, "it was cold"]}
+        for text, summary in pairs
     ]
     write_lines(folder / "documents.jsonl", documents)
     return documents

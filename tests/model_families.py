@@ -32,13 +32,8 @@ CORPUS = Path(__file__).with_name("sentences.txt")
 SENTENCES = tuple(CORPUS.read_text(encoding="utf-8").splitlines())
 
 # The library's usual initializer_range of 0.02 gives nearly uniform predictions.
-COMMON: dict[str, Any] = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 64,
-    "initializer_range": 0.4,
-}
+COMMON: dict[str, Any] = {"initializer_range": 0.4, "intermediate_size": 64}
+COMMON |= {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 
 
 def _train(backend: Tokenizer, trainer: trainers.Trainer) -> dict[str, Any]:

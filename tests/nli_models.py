@@ -49,15 +49,14 @@ def build_bart(
     with torch.random.fork_rng(devices=[]):
         tokenizer, _ = model_families.FAMILIES["roberta"]()
         sizes = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
+        sizes = {f"{part}_{name}": size for part in PARTS for name, size in sizes.items()}
+        sizes |= {"d_model": 32, "max_position_embeddings": 64, "vocab_size": len(tokenizer)}
         config = transformers.BartConfig(
-            vocab_size=len(tokenizer),
-            d_model=32,
-            max_position_embeddings=64,
             pad_token_id=tokenizer.pad_token_id,
             bos_token_id=tokenizer.bos_token_id,
             eos_token_id=tokenizer.eos_token_id,
             decoder_start_token_id=tokenizer.eos_token_id,
-            **{f"{part}_{name}": size for part in PARTS for name, size in sizes.items()},
+            **sizes,
         )
         _name_outputs(config, LABELS)
         model = kind(config)

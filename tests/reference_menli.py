@@ -29,13 +29,9 @@ class ReferenceMENLI:
 
     def probabilities(self, premise: str, hypothesis: str) -> np.ndarray:
         """Return the probabilities of entailment, neutral and contradiction."""
-        encoded = self.tokenizer(  # as a batch, because a single empty text would be omitted
-            [premise],
-            [hypothesis],
-            truncation=True,
-            max_length=self.max_length,
-            return_tensors="pt",
-        )
+        options = {"truncation": True, "max_length": self.max_length, "return_tensors": "pt"}
+        # As a batch, because a single empty text would be omitted.
+        encoded = self.tokenizer([premise], [hypothesis], **options)
         with torch.no_grad():
             return self.model(**encoded).logits[0].double().softmax(-1).numpy()
 

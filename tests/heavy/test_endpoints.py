@@ -77,9 +77,7 @@ EXPLANATIONS = [
 
 
 @pytest.mark.parametrize(("metric", "settings", "why"), EXPLANATIONS)
-def test_endpoints_return_scores_with_explanations(
-    metric, settings, why, client, scorers, tmp_path
-):
+def test_endpoints_return_explained_scores(metric, settings, why, client, scorers, tmp_path):
     answer = client.predict(PAIR[0], [PAIR[1]], metric, settings, api_name="/score")
     expected = scorers[metric].score([PAIR[0]], [PAIR[1]], **(settings or {}))
     assert answer["score"] == pytest.approx(expected[metric], abs=1e-6)

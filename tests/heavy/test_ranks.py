@@ -35,38 +35,29 @@ ONE = {"shares": [[PREDICTIONS[:1], REFERENCES[:1]]] * 2}
 METRIC = {"call": "metric"}
 SHARE, SAME = {"options": {"ranks": "share"}}, {"options": {"ranks": "same"}}
 MANY = {"multi_reference": "mean", "symmetrize": "jensen", "information_measure": ["kl", "l1"]}
+MANY_IDF = {"settings": {**MANY, "idf": "separate"}}
+RESCALED = {"settings": {"idf": False}, "options": {"rescale_with_baseline": BASELINE}}
+FORMULAS = {"metric": "menli", "settings": {"formula": ["e", "e-c"], "probabilities": True}}
+TOY = {"metric": "toy", "settings": {"size": 2}}
 CASES = {
     "pairs that do not divide evenly": case(0, 4, 7),
     "a rank without pairs": case(0, 0, 7),
     "the metric, all pairs on the main rank": case(0, 7, 7, **METRIC, **SHARE),
     "the metric, with add_batch": case(0, 4, 7, call="added", **SHARE),
     "without idf": case(0, 3, 7, settings={"idf": False}),
-    "several references and measures": case(
-        0, 2, 7, references=GROUPS, settings={**MANY, "idf": "separate"}
-    ),
-    "a baseline for two reference counts": case(  # one of them only on the main rank
-        *(0, 2, 7),
-        references=UNEVEN,
-        settings={"idf": False},
-        options={"rescale_with_baseline": BASELINE},
-    ),
+    "several references and measures": case(0, 2, 7, references=GROUPS, **MANY_IDF),
+    # One of the reference counts occurs only on the main rank.
+    "a baseline for two reference counts": case(0, 2, 7, references=UNEVEN, **RESCALED),
     "windows": case(0, 3, 7, settings={"max_length": 6, "long_text": "window"}),
     "all pairs on every rank": {**ALL, **SAME},
     "the metric, all pairs on every rank": {**ALL, **METRIC, **SAME},
     "the metric, as in a Trainer": {**ALL, **METRIC},
     "one pair on every rank": {**ONE, **SAME},
     "baryscore": case(0, 4, 7, references=GROUPS, metric="baryscore", settings={"layers": 2}),
-    "menli": case(
-        *(0, 4, 7),
-        references=GROUPS,
-        metric="menli",
-        settings={"formula": ["e", "e-c"], "probabilities": True},
-    ),
+    "menli": case(0, 4, 7, references=GROUPS, **FORMULAS),
     # IDF of the combined metric is counted on all ranks.
     "menli, combined": case(0, 3, 7, metric="menli", settings={"combine_with": "infolm"}),
-    "a metric without a model": case(
-        0, 2, 7, references=GROUPS, metric="toy", settings={"size": 2}, **METRIC, **SHARE
-    ),
+    "a metric without a model": case(0, 2, 7, references=GROUPS, **TOY, **METRIC, **SHARE),
     "after errors": case(0, 4, 7),  # the ranks are still in sync
 }
 GATHER_ON_MAIN = {"options": {"ranks": "share", "gather": "main"}}

@@ -2,7 +2,6 @@
 
 import gzip
 import importlib
-import json
 import sys
 from itertools import pairwise
 
@@ -46,7 +45,7 @@ def encoder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Folder of the five datasets with a few rows of short texts each."""
+    """Folder of the five datasets with a few rows of short texts each, and an attack."""
     folder = tmp_path_factory.mktemp("data")
 
     def rows(count, samples, **fields):
@@ -69,6 +68,8 @@ def data(tmp_path_factory):
         del row["system"]
     write_lines(folder / "wmt15.jsonl", texts)
     write_lines(folder / "answers.jsonl", rows(5, 6))
+    case = {"attack": "num", "anchor": "It has 2 rooms.", "paraphrase": "It has two rooms."}
+    write_lines(folder / "attacks.jsonl", [{**case, "adversary": "It has 3 rooms."}])
     return folder
 
 
@@ -106,11 +107,9 @@ def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeyp
         assert title in tables
     assert "| BaryScore |" in tables and "de-en correctness" in tables
     assert "Chosen: MENLI with" in run("study", "choose", data, *paths)
-    case = {"attack": "num", "anchor": "It has 2 rooms.", "paraphrase": "It has two rooms."}
-    (tmp_path / "attacks.jsonl").write_text(json.dumps({**case, "adversary": "It has 3 rooms."}))
     entries = [entry for entry in study.ENTRIES if {*entry.names} & {*names}]
     monkeypatch.setattr(study, "ENTRIES", entries)
-    attacks = ("--attacks", tmp_path / "attacks.jsonl")
+    attacks = ("--attacks", data / "attacks.jsonl")
     assert "| MENLI with BaryScore uniform 0.5 |" in run("study", "trade", data, *paths, *attacks)
     (table,) = (tmp_path / "results").glob("detected*.csv")
     for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
@@ -128,9 +127,7 @@ def test_the_study_combines_metrics_as_combine_with_does():
 
 def test_layers_of_an_encoder_are_compared(run, data, encoder, tmp_path, monkeypatch):
     monkeypatch.setattr(layers, "WIDTHS", (1, 2))
-    case = {"attack": "num", "anchor": "It has 2 rooms.", "paraphrase": "It has two rooms."}
-    write_lines(tmp_path / "attacks.jsonl", [{**case, "adversary": "It has 3 rooms."}])
-    options = ("--model", encoder, "--scores", tmp_path, "--attacks", tmp_path / "attacks.jsonl")
+    options = ("--model", encoder, "--scores", tmp_path, "--attacks", data / "attacks.jsonl")
     tables = run("layers", data, *options, "--sets", "webnlg", "wmt15", "--resamples", 20)
     assert "| BERTScore layer 2 |" in tables and "| BaryScore uniform layers 0-1 |" in tables
     assert "Chosen layers of encoder" in tables and " on WMT 2015: segment-level tau" in tables

@@ -45,15 +45,10 @@ def language_model(tiny_bert, tmp_path):
 
 def evaluate(task, folder, model):
     """Run a task and return its results and the outputs."""
-    results = lm_eval.simple_evaluate(
-        model="hf",
-        model_args={"pretrained": str(model)},
-        tasks=[task],
-        task_manager=TaskManager(include_path=str(folder), include_defaults=False),
-        device="cpu",
-        batch_size=5,
-        log_samples=True,
-    )
+    manager = TaskManager(include_path=str(folder), include_defaults=False)
+    options = {"model": "hf", "model_args": {"pretrained": str(model)}, "device": "cpu"}
+    options |= {"batch_size": 5, "log_samples": True}
+    results = lm_eval.simple_evaluate(tasks=[task], task_manager=manager, **options)
     outputs = [sample["filtered_resps"][0] for sample in results["samples"][task]]
     return results["results"][task], outputs
 

@@ -53,12 +53,10 @@ def test_an_empty_text_is_represented_by_its_special_tokens(scorer):
 REORDERED = [(" cat cat", " cat"), (" dog cat", " cat dog")]
 
 
-@pytest.mark.parametrize(("candidate", "reference"), REORDERED)
-def test_equal_tokens_match_at_no_cost_without_position_embeddings(
-    tiny_models, candidate, reference
-):
+@pytest.mark.parametrize("texts", REORDERED)
+def test_equal_tokens_match_at_no_cost_without_position_embeddings(tiny_models, texts):
     scorer = BaryScorer(model_name_or_path=tiny_models("modernbert"), layers=[0], idf=False)
-    explanation = scorer.explain(candidate, reference)
+    explanation = scorer.explain(*texts)
     assert explanation.score == pytest.approx(0, abs=1e-12)
     tokens, other_tokens = explanation.candidate.tokens, explanation.reference.tokens
     for move in explanation.moves():

@@ -48,3 +48,15 @@ def infolm_output(infolm) -> Callable[..., str]:
         return output
 
     return run
+
+
+@pytest.fixture
+def infolm_error(infolm) -> Callable[..., str]:
+    """Function that runs `infolm`, which must reject its arguments, and returns the message."""
+
+    def run(*arguments: object) -> str:
+        code, output, errors = infolm(*arguments)
+        assert (code, output) == (2, ""), errors
+        return errors
+
+    return run

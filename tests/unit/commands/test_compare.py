@@ -119,14 +119,12 @@ INVALID = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), INVALID)
-def test_invalid_comparisons_are_rejected(infolm, no_model, arguments, words):
+def test_invalid_comparisons_are_rejected(infolm_error, no_model, arguments, words):
     for name in ("one", "other"):
         Path(f"{name}.txt").write_text("a\n")
     Path("a.csv").write_text("prediction,reference\na,b\n")
     references = () if "-r" in arguments else ("-r", "truth.txt")
-    code, output, errors = infolm("compare", *arguments, *references)
-    assert (code, output) == (2, "")
-    assert words in errors
+    assert words in infolm_error("compare", *arguments, *references)
 
 
 @pytest.mark.parametrize("count", [19, 20])
@@ -140,10 +138,9 @@ def test_compare_warns_about_fewer_than_20_texts(infolm, count):
 @pytest.mark.filterwarnings("ignore:infolm")
 @pytest.mark.parametrize("combined", [(), ("--combine-with", "infolm")])
 def test_empty_outputs_lower_the_score_of_a_system(infolm_output, tiny_nli, combined):
-    truth = Path("truth.txt").read_text().splitlines()
-    Path("bad.txt").write_text("".join(f"{text}\n" for text in reversed(truth)))
-    Path("empty.txt").write_text("\n" * len(truth))
-    halves = (text if place % 2 else "" for place, text in enumerate(reversed(truth)))
+    Path("bad.txt").write_text("".join(f"{text}\n" for text in reversed(TEXTS)))
+    Path("empty.txt").write_text("\n" * len(TEXTS))
+    halves = (text if place % 2 else "" for place, text in enumerate(reversed(TEXTS)))
     Path("half.txt").write_text("".join(f"{text}\n" for text in halves))
     files = ("bad.txt", "half.txt", "empty.txt", "-r", "truth.txt", "--resamples", "50", "--json")
     options = ("--metric", "menli", "--model", tiny_nli(), "--formula=e-n-2c", *combined)

@@ -139,9 +139,6 @@ INVALID = [
 
 
 @pytest.mark.parametrize(("rows", "arguments", "message"), INVALID)
-def test_invalid_input_is_rejected_before_a_model_is_loaded(
-    infolm, no_model, rows, arguments, message
-):
+def test_invalid_input_is_rejected_before_loading(infolm_error, no_model, rows, arguments, message):
     write_lines(Path("rows.jsonl"), rows)
-    code, output, errors = infolm("correlate", "rows.jsonl", *arguments)
-    assert (code, output) == (2, "") and message in errors
+    assert message in infolm_error("correlate", "rows.jsonl", *arguments)

@@ -79,10 +79,9 @@ def test_estimate_reports_the_results_of_estimate_mean(report, no_model):
 
 def test_texts_are_scored_with_the_selected_metric(report):
     result = report("rows.jsonl", "--metric", "toy", "--size", "2")
-    scorer = ToyScorer(size=2)
-    texts = [[row[key] for row in ROWS if row["system"] == "weak"] for key in ("prediction",)]
-    references = [[row["reference"]] for row in ROWS if row["system"] == "weak"]
-    expected = estimate_mean(HUMAN["weak"], np.array(scorer.score(*texts, references)["scores"]))
+    scorer, weak = ToyScorer(size=2), [row for row in ROWS if row["system"] == "weak"]
+    scores = scorer.score(*([row[name] for row in weak] for name in ("prediction", "reference")))
+    expected = estimate_mean(HUMAN["weak"], np.array(scores["scores"]))
     assert result["systems"]["weak"]["fluency"]["estimate"] == ends(expected.estimate)
     assert result["signature"] == scorer.signature()
 
@@ -142,7 +141,6 @@ BY_TOY = ["--metric", "toy"]
 REJECTED = [
     (ROWS, ["--scores", "ter"], "no score 'ter' in 'metrics'"),
     (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
-    (ROWS, ["--plan", "2"], "at least 3, got 2"),
     (ROWS, ["--plan", "121"], "at most 120 (all ids), got 121"),
     (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must be in [-1, 1], got 1.5"),
     (ROWS, ["--plan", "40", "--seed", "-1"], "--seed must be at least 0, got -1"),
@@ -156,9 +154,6 @@ REJECTED = [
 
 
 @pytest.mark.parametrize(("rows", "arguments", "message"), REJECTED)
-def test_invalid_input_is_rejected_before_a_model_is_loaded(
-    infolm, no_model, rows, arguments, message
-):
+def test_invalid_input_is_rejected_before_loading(infolm_error, no_model, rows, arguments, message):
     write_lines(Path("rows.jsonl"), rows)
-    code, output, errors = infolm("estimate", "rows.jsonl", *arguments)
-    assert (code, output) == (2, "") and message in errors
+    assert message in infolm_error("estimate", "rows.jsonl", *arguments)

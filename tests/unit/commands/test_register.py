@@ -16,13 +16,6 @@ from tests.project_files import ROOT
 PAIRS = {"predictions": ["The cat sat."], "references": ["The cat slept."]}
 
 
-@pytest.fixture
-def foreign_folder(tmp_path, monkeypatch):
-    """Working directory outside the project."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 # Location of the scripts
 
 
@@ -69,7 +62,7 @@ def test_unwritable_cache_error_names_the_folder_and_its_variables(infolm, tmp_p
 # Loading
 
 
-def test_registered_metric_is_the_class_of_the_package(foreign_folder, tiny_bert):
+def test_registered_metric_is_the_class_of_the_package(tiny_bert):
     register()
     metric = evaluate.load("infolm", model_name_or_path=str(tiny_bert), temperature=2.0)
     assert type(metric) is infolm_metric.InfoLM
@@ -77,9 +70,7 @@ def test_registered_metric_is_the_class_of_the_package(foreign_folder, tiny_bert
     assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS, temperature=2.0))
 
 
-def test_evaluate_combine_finds_the_registered_metric_by_name(
-    foreign_folder, tiny_bert, monkeypatch
-):
+def test_evaluate_combine_finds_the_registered_metric_by_name(tiny_bert, monkeypatch):
     register()
     monkeypatch.setenv("INFOLM_MODEL", str(tiny_bert))
     combined = evaluate.combine(["infolm", evaluate.load("infolm", temperature=2.0)])

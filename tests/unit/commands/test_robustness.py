@@ -60,19 +60,18 @@ def test_settings_apply_to_the_metrics_that_have_them(infolm_output, cases, tiny
     assert table.count("\nmean") == 6 and "\ntoy: metric:toy|" in table
 
 
-def test_external_scores_need_no_metric(infolm, cases):
+def test_external_scores_need_no_metric(infolm_output, infolm_error, cases):
     for row in cases:
         row["bleu.paraphrase"] = None if row["paraphrase"] is None else 0.5
         row["bleu.adversary"] = 0.75
     write_lines(Path("cases.jsonl"), cases)
     for options, accuracy in (((), 0), (("--lower-is-better", "bleu"), 1)):
         arguments = ("robustness", "cases.jsonl", "--scores", "bleu", *options)
-        metrics = json.loads(infolm(*arguments, "--json")[1])["metrics"]
+        metrics = json.loads(infolm_output(*arguments, "--json"))["metrics"]
         assert list(metrics) == ["bleu"]
         assert (metrics["bleu"]["macro"]["all"], metrics["bleu"]["signature"]) == (accuracy, None)
     write_lines(Path("cases.jsonl"), [cases[0], {**cases[1], "bleu.adversary": "inf"}])
-    code, output, errors = infolm(*arguments)
-    assert (code, output) == (2, "") and "line 2: column 'bleu.adversary'" in errors
+    assert "line 2: column 'bleu.adversary'" in infolm_error(*arguments)
 
 
 INVALID = [
@@ -84,13 +83,10 @@ INVALID = [
     (["robustness", "rows.jsonl"], "line 1: no column 'attack'; create cases with `infolm attack"),
     (["attack", "missing.jsonl"], "cannot read missing.jsonl"),
     (["attack", "cases.jsonl"], "none of the columns 'references' and 'reference'"),
-    (["attack", "rows.jsonl", "--attack", "nums"], "unknown attack 'nums'; did you mean 'num'"),
-    (["attack", "rows.jsonl", "--per-attack", "0"], "per_attack must be at least 1, got 0"),
     (["attack", "rows.jsonl", "--attack", "pron"], "can be attacked with pron; add"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "message"), INVALID)
-def test_invalid_input_is_rejected(infolm, cases, no_model, arguments, message):
-    code, output, errors = infolm(*arguments)
-    assert (code, output) == (2, "") and message in errors
+def test_invalid_input_is_rejected(infolm_error, cases, no_model, arguments, message):
+    assert message in infolm_error(*arguments)

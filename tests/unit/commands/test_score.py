@@ -71,11 +71,11 @@ NAMES = ["sys.txt", "no.txt", "NO.TSV.gz", "no.json", "no.jsonl", "no.parquet", 
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a_file", os.devnull])
-def test_file_names_are_scored_as_texts_only_after_a_double_dash(infolm, toy, name):
+def test_file_names_are_scored_as_texts_only_after_a_double_dash(infolm_error, toy, name):
     Path("a_file").touch()
     for texts in ((name, "a cat"), ("a cat", "the cat", name), (name, "no.txt"), (name, "--", "a")):
-        code, _, errors = infolm("score", *texts)
-        assert code == 2 and repr(name) in errors and "-c" in errors and "--data" in errors
+        errors = infolm_error("score", *texts)
+        assert repr(name) in errors and "-c" in errors and "--data" in errors
     assert toy("--", name, "a cat") == toy_scores([name], ["a cat"])
     assert toy("a cat", "--", name) == toy_scores(["a cat"], [name])
 
@@ -86,9 +86,9 @@ def test_other_texts_are_not_mistaken_for_file_names(toy, text):
     assert toy(text, "a cat") == toy_scores([text], ["a cat"])
 
 
-def test_error_on_file_names_shows_the_command_that_scores_the_files(infolm):
-    code, _, errors = infolm("score", "sys.txt", "ref.txt", "ref2.txt")
-    assert code == 2 and "infolm score -c sys.txt -r ref.txt -r ref2.txt; " in errors
+def test_error_on_file_names_shows_the_command_that_scores_the_files(infolm_error):
+    errors = infolm_error("score", "sys.txt", "ref.txt", "ref2.txt")
+    assert "infolm score -c sys.txt -r ref.txt -r ref2.txt; " in errors
 
 
 def test_tables_can_be_files_standard_input_or_datasets(toy, monkeypatch):
@@ -115,49 +115,32 @@ def test_tables_can_be_files_standard_input_or_datasets(toy, monkeypatch):
     assert toy("data.tsv", *columns) == toy_scores(["the cat"], [["a cat", "the dog"]])
 
 
-def test_sources_replace_references(infolm, tiny_nli):
-    arguments = ("score", "--metric", "menli", "--model", tiny_nli(), "-c", "sys.txt", "--json")
-    outputs = (infolm(*arguments, flag, "ref.txt")[1] for flag in ("-r", "--sources"))
-    by_references, by_sources = map(json.loads, outputs)
-    assert_nearly_equal(by_sources["scores"], by_references["scores"])
-    assert "|against:source|" in by_sources["signature"]
-    assert "|against:" not in by_references["signature"]
-
-
-@pytest.mark.parametrize("form", ["--json", "job"])
-def test_sources_are_read_from_a_table_column(infolm, tiny_nli, form):
-    rows = [
-        {"prediction": text, "article": reference, "references": ["another text"]}
-        for text, reference in zip(CANDIDATES, REFERENCES, strict=True)
-    ]
+def test_sources_replace_references(infolm_output, infolm_error, score, tiny_nli):
+    pairs = zip(CANDIDATES, REFERENCES, strict=True)
+    rows = [{"prediction": text, "article": source, "references": ["x"]} for text, source in pairs]
     write_lines(Path("data.jsonl"), rows)
-    model = ("--metric", "menli", "--model", tiny_nli())
-    options = ("-o", "scores.jsonl") if form == "job" else ("--json",)
-    arguments = ("score", *model, "data.jsonl", "--source-column", "article", *options)
-    code, output, errors = infolm(*arguments)
-    assert code == 0, errors
-    expected = json.loads(infolm("score", *model, "-c", "sys.txt", "-r", "ref.txt", "--json")[1])
-    if form == "job":
-        scores = [json.loads(line)["e"] for line in Path("scores.jsonl").read_text().splitlines()]
-        code, _, errors = infolm(*arguments[:-4], "--reference-column", "article", *options)
-        assert code == 2 and "against is unset instead of source" in errors
-    else:
-        scores = json.loads(output)["scores"]
-    assert scores == pytest.approx(expected["scores"], abs=1e-6)
-    assert "|against:source|" in output
+    model, column = ("--metric", "menli", "--model", tiny_nli()), ("--source-column", "article")
+    by_references = score(*model, *FILES)
+    assert "|against:" not in by_references["signature"]
+    for source in (("-c", "sys.txt", "--sources", "ref.txt"), ("data.jsonl", *column)):
+        by_sources = score(*model, *source)
+        assert_nearly_equal(by_sources["scores"], by_references["scores"])
+        assert "|against:source|" in by_sources["signature"]
+    job = ("score", *model, "data.jsonl", "-o", "scores.jsonl")
+    assert "|against:source|" in infolm_output(*job, *column)
+    scores = [json.loads(line)["e"] for line in Path("scores.jsonl").read_text().splitlines()]
+    assert_nearly_equal(scores, by_references["scores"])
+    errors = infolm_error(*job, "--reference-column", "article")
+    assert "against is unset instead of source" in errors
 
 
-def test_idf_option_applies_to_the_combined_metric(infolm, tiny_nli):
+def test_idf_option_applies_to_the_combined_metric(infolm_output, infolm_error, tiny_nli):
     arguments = ("score", "--metric", "menli", "--model", tiny_nli(), *FILES)
     combined = (*arguments, "--combine-with", "infolm")
     for options, field in (((), "no"), (("--idf", "references"), "references")):
-        code, output, errors = infolm(*combined, *options)
-        assert code == 0, errors
-        assert f"|infolm.idf:{field}|" in output
-    code, _, errors = infolm(*arguments, "--idf", "references")
-    assert code == 2 and "--combine-with" in errors
-    code, _, errors = infolm(*combined, "--idf", "nowhere.idf")
-    assert code == 2 and "nowhere.idf" in errors
+        assert f"|infolm.idf:{field}|" in infolm_output(*combined, *options)
+    assert "--combine-with" in infolm_error(*arguments, "--idf", "references")
+    assert "nowhere.idf" in infolm_error(*combined, "--idf", "nowhere.idf")
 
 
 OPTIONS = [
@@ -238,11 +221,11 @@ NEW_COLUMNS = [
 
 @pytest.mark.parametrize("output", ["new.csv", "new.tsv", "new.jsonl"])
 @pytest.mark.parametrize(("column", "options"), NEW_COLUMNS)
-def test_input_with_a_result_column_is_rejected(infolm, no_model, output, column, options):
+def test_input_with_a_result_column_is_rejected(infolm_error, no_model, output, column, options):
     row = {"prediction": "a cat", "reference": "a dog"}
     write_lines(Path("old.jsonl"), [row, {**row, column: "keep me"}])
-    code, _, errors = infolm("score", "old.jsonl", "-o", output, *options)
-    assert code == 2 and f"old.jsonl, line 2: column {column!r} already exists" in errors
+    errors = infolm_error("score", "old.jsonl", "-o", output, *options)
+    assert f"old.jsonl, line 2: column {column!r} already exists" in errors
     assert not Path(output).exists()
 
 
@@ -268,14 +251,14 @@ def test_output_can_be_written_to_a_file(infolm):
     assert Path("d.txt").read_text() == infolm(*arguments, "-o", "-")[1]
 
 
-def test_job_resumes_and_rejects_changed_settings(infolm):
+def test_job_resumes_and_rejects_changed_settings(infolm, infolm_error):
     arguments = ("score", "--metric", "toy", *FILES, "-o", "scores.jsonl")
     code, output, errors = infolm(*arguments)
     assert (code, errors) == (0, "")
     repeat = infolm(*arguments)
     assert repeat == (0, output, "infolm: 3 pairs had already been scored\n")
-    code, _, errors = infolm(*arguments, "--size", "2")
-    assert code == 2 and "size is 2 instead of 1" in errors and "--restart" in errors
+    errors = infolm_error(*arguments, "--size", "2")
+    assert "size is 2 instead of 1" in errors and "--restart" in errors
     assert infolm(*arguments, "--size", "2", "--restart")[0] == 0
 
 
@@ -314,14 +297,13 @@ def test_summary_interprets_the_score_in_words(infolm_output, texts, verdict):
         assert sentence.endswith(f"this pair is {verdict}")
 
 
-def test_rescaled_scores_are_shown_on_request(infolm, tmp_path):
+def test_rescaled_scores_are_shown_on_request(infolm, infolm_error):
     texts = ("the cat sat", "the cat sat")
     arguments = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
     lines = summary_lines(infolm(*arguments)[1])
     assert lines[-1].startswith(f"{FISHER_RAO} rescaled: 1 (1 = best possible score, ")
     assert infolm(*arguments, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
-    code, _, errors = infolm(*arguments, "-t", 2)
-    assert code == 2 and "temperature is 2.0 instead of 1.0" in errors
+    assert "temperature is 2.0 instead of 1.0" in infolm_error(*arguments, "-t", 2)
 
 
 def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
@@ -339,14 +321,11 @@ INVALID = [
     (["a cat"], "the candidate has no references"),
     (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
-    (["array.json"], "jq -c '.[]' FILE"),
     (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
     (["--rescale-with-baseline", "data.csv"], "--rescale-with-baseline took 'data.csv'"),
     (["a cat", "a dog", *FILES], "more than one input; pass either texts"),
     (["-c", "sys.txt"], "pass -c CANDIDATES and -r REFERENCES"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
-    (["-c", "sys.txt", "-r", "short.txt"], "sys.txt has 3, short.txt has 1"),
-    (["-c", "data.csv", "-r", "ref.txt"], "error: data.csv must be plain text"),
     (["--data", "-", "-o", "s.jsonl"], "standard input can be read only once"),
     (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows"),
     ([*FILES, "-o", "no/scores"], "cannot write no/scores: no folder 'no'"),
@@ -369,12 +348,9 @@ INVALID = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), INVALID)
-def test_invalid_input_is_rejected_with_exit_code_2(infolm, arguments, words):
-    Path("short.txt").write_text("a\n")
+def test_invalid_input_is_rejected_with_exit_code_2(infolm_error, arguments, words):
     Path("empty.txt").touch()
-    Path("array.json").write_text("[]")
     Path("data.csv").write_text("candidate,reference\na,b\n")
-    code, output, errors = infolm("score", *arguments)
-    assert (code, output) == (2, "")
+    errors = infolm_error("score", *arguments)
     assert errors.startswith("infolm score: error: ")
     assert words in errors and "Traceback" not in errors

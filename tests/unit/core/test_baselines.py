@@ -79,6 +79,9 @@ def test_a_baseline_covers_all_measures_weight_schemes_and_reference_counts(base
 # Statistics
 
 SCORES = st.lists(st.floats(0, 10), min_size=2, max_size=30)
+# Verdicts from best to worst, with their least and greatest gains in deviations.
+GAINS = {"far closer than": [3.1], "closer than": [3.0, 2.1], "slightly closer than": [2.0, 1.3]}
+GAINS |= {"about as far apart as": [1.25, -1.25], "farther apart than": [-1.3]}
 
 
 @given(SCORES)
@@ -101,30 +104,18 @@ def test_rescaling_maps_the_mean_to_0_and_the_best_to_1_with_ordered_verdicts(sc
     assert stats.rescale(best, best) == 1 and stats.rescale(stats.mean, best) == 0
     middle = (score + best) / 2  # closer to the best score
     assert stats.rescale(middle, best) >= stats.rescale(score, best)
-    words = ["identical", "far closer than", "closer than", "slightly closer than"]
-    words.append("about as far apart as")
-    words.append("farther apart than")
+    words = ["identical", *GAINS]
     order = [words.index(stats.verdict(value, best)) for value in (best, middle, score)]
     assert order == sorted(order) and (order[2] == 0) == (score == best)
     with pytest.raises(BaselineNotFoundError, match="best score"):
         stats.rescale(score, math.inf)
 
 
-GAINS = [
-    *((3.1, "far closer than"), (3.0, "closer than"), (2.1, "closer than")),
-    *(
-        (2.0, "slightly closer than"),
-        (1.3, "slightly closer than"),
-        (1.25, "about as far apart as"),
-    ),
-    *((-1.25, "about as far apart as"), (-1.3, "farther apart than")),
-]
-
-
-@pytest.mark.parametrize(("gain", "words"), GAINS)
-def test_verdicts_change_at_two_and_three_deviations_and_at_the_outer_deciles(gain, words):
+@pytest.mark.parametrize("words", GAINS)
+def test_verdicts_change_at_two_and_three_deviations_and_at_the_outer_deciles(words):
     stats = BaselineStats(0.0, 1.0, (-1.25, *[0.0] * 7, 1.25), 50)
-    assert [stats.verdict(sign * gain, best=9 * sign) for sign in (-1, 1)] == [words] * 2
+    for gain, sign in itertools.product(GAINS[words], (-1, 1)):
+        assert stats.verdict(sign * gain, best=9 * sign) == words
 
 
 # Rescaling

@@ -9,11 +9,6 @@ PREDICTIONS = ["abcd", "abab", ""]
 REFERENCES = ["abce", "abab", "x"]
 
 
-@pytest.fixture
-def toy():
-    return Toy()
-
-
 @pytest.mark.parametrize("computed", [False, True])
 def test_concurrent_calls_during_scoring_do_not_lose_pairs(computed):
     class Busy(ToyScorer):
@@ -54,16 +49,16 @@ INVALID = [  # method, arguments, error, pattern of its message
 
 
 @pytest.mark.parametrize(("method", "arguments", "error", "word"), INVALID)
-def test_invalid_arguments_are_rejected_and_added_pairs_are_kept(
-    toy, method, arguments, error, word
-):
+def test_invalid_arguments_are_rejected_and_added_pairs_are_kept(method, arguments, error, word):
+    toy = Toy()
     toy.add(prediction="ab", reference="a")
     with pytest.raises(error, match=word):
         getattr(toy, method)(**arguments)
     assert toy.compute()["scores"] == [0.5]
 
 
-def test_empty_batches_are_accepted_but_not_scored(toy):
+def test_empty_batches_are_accepted_but_not_scored():
+    toy = Toy()
     toy.add_batch(predictions=[], references=[])
     with pytest.raises(ValueError, match="at least one pair"):
         toy.compute()

@@ -90,19 +90,16 @@ BAD_TABLES = [
     ("a.jsonl", '{"text": "a"}', "line 1: found none of the columns 'prediction'"),
     ("a.csv", "prediction,candidate,reference\na,b,c", "only one of the columns 'prediction' and"),
     ("a.csv", "prediction\na", "--reference-column (available: 'prediction')"),
-    ("a.csv", "candidate,reference,reference\n", "line 1: duplicate column name 'ref"),
     ("a.csv", "candidate,reference\na,b\nc\n", "line 3: expected 2 cells"),
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
     ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
     ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 3: a quoted cell"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
-    ("a.csv", "the cat,the cat\na,b\n", "add a header"),
-    ("a.csv", "the cat,a cat\na,b\n", "check the header and its separator"),
+    ("a.csv", "a,a\nb,c", "line 1: duplicate column name 'a'; rename one column, or add a header"),
     ("a.tsv", "prediction,reference\na,b\n", "check the header and its separator"),
     ("a.csv", "candidate;reference\na,b\n", "expected 2 cells separated by ';'"),
     ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: expected 2 cells"),
-    ("a.jsonl", '[\n{"candidate": "a"}]', "jq -c '.[]' FILE"),
     ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
     ("a.json", "[]", "jq -c '.[]' FILE"),
     ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "line 1: not valid UTF-8 (it"),
@@ -124,22 +121,15 @@ def test_malformed_tables_are_rejected_with_their_path(file, name, content, prob
     assert problem in str(refusal.value) and path in str(refusal.value)
 
 
-def test_plain_files_of_different_lengths_are_rejected_with_both_counts(file):
-    short, long = file("a.txt", "a\n"), file("b.txt", "a\nb\nc\n")
-    with pytest.raises(ValueError) as refusal:
-        list(tables.read_parallel(short, [short, long]))
-    assert f"{short} has 1, {long} has 3" in str(refusal.value)
-
-
-def test_a_table_is_not_read_as_plain_text(file):
-    table, plain = file("a.jsonl", "{}"), file("b.txt", "a")
-    with pytest.raises(ValueError, match="a.jsonl must be plain text .*infolm score --data"):
-        list(tables.read_parallel(plain, [table]))
-
-
-def test_missing_files_are_rejected(tmp_path):
-    with pytest.raises(ValueError, match="cannot read .*nothing.txt: .*; check the file"):
-        list(files.read_texts(str(tmp_path / "nothing.txt")))
+def test_unequal_missing_and_other_files_are_not_read_as_plain_text(file):
+    one, three, table = file("a.txt", "a\n"), file("b.txt", "a\nb\nc\n"), file("a.jsonl", "{}")
+    for paths, words in (
+        ([one, three], f"{one} has 1, {three} has 3"),
+        ([table], f"{table} must be plain text .*infolm score --data"),
+        (["nothing.txt"], "cannot read nothing.txt: .*; check the file"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            list(tables.read_parallel(one, paths))
 
 
 def test_stdin_and_devices_can_be_read_only_once():
@@ -195,10 +185,8 @@ def test_printed_arrays_are_rejected_because_python_would_join_their_texts(texts
 INVALID_LISTS = [
     ("[]", "empty list"),
     ("()", "empty list"),
-    (" [ ] ", "empty list"),
     *((f"[{cell}]", "got None") for cell in ("nan", "None", "null", '"a", null', "'a', nan")),
     ("[NaN]", "got nan"),
-    ("[['a']]", "must be a string"),
     ("[['a', 'b'], ['c']]", "must be a string"),
     ("(1, 2)", "must be a string"),
     ("['a', 5]", "must be a string"),
@@ -237,13 +225,12 @@ def folder(tmp_path):
     """Folder with a data set of two splits, as JSON Lines and saved to disk."""
     import datasets
 
-    rows = {"train": [{"text": "a"}], "test": [{"text": "b"}, {"text": "c"}]}
     (tmp_path / "data").mkdir()
-    for split, split_rows in rows.items():
-        lines = "".join(json.dumps(row) + "\n" for row in split_rows)
-        (tmp_path / f"data/{split}.jsonl").write_text(lines)
-    saved = {split: datasets.Dataset.from_list(split_rows) for split, split_rows in rows.items()}
-    datasets.DatasetDict(saved).save_to_disk(tmp_path / "saved")
+    saved = datasets.DatasetDict()
+    for split, texts in {"train": ["a"], "test": ["b", "c"]}.items():
+        saved[split] = datasets.Dataset.from_dict({"text": texts})
+        saved[split].to_json(tmp_path / f"data/{split}.jsonl")
+    saved.save_to_disk(tmp_path / "saved")
     saved["test"].save_to_disk(tmp_path / "single")
     return tmp_path
 

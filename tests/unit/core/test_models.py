@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -84,22 +85,16 @@ def test_max_length_must_be_within_the_limits_of_the_model(tiny_models, tmp_path
 # Missing and damaged files
 
 
-def no_weights(folder):
-    (folder / "model.safetensors").unlink()
+def remove(pattern):
+    return lambda folder: [file.unlink() for file in folder.glob(pattern)]
+
+
+def truncate(file, size):
+    return lambda folder: os.truncate(folder / file, size)
 
 
 def damaged_pickle(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-
-
-def damaged_weights(folder):
-    file = folder / "model.safetensors"
-    file.write_bytes(file.read_bytes()[:1000])
-
-
-def no_tokenizer(folder):
-    for file in folder.glob("tokenizer*"):
-        file.unlink()
 
 
 def larger_tokenizer(folder):
@@ -108,37 +103,26 @@ def larger_tokenizer(folder):
     tokenizer.save_pretrained(folder)
 
 
-def newer_tokenizer(folder):
-    change_json(folder / "tokenizer.json", pre_tokenizer={"type": "NotKnownHere"})
-
-
 def change_json(file, **changes):
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
 
 
-def edit_config(**changes):
-    return lambda folder: change_json(folder / "config.json", **changes)
+def edit(file, **changes):
+    return lambda folder: change_json(folder / file, **changes)
 
 
-def edit_length(value):
-    return lambda folder: change_json(folder / "tokenizer_config.json", model_max_length=value)
-
-
-def truncate_config(folder):
-    (folder / "config.json").write_text("{")
-
-
+NEWER = {"pre_tokenizer": {"type": "NotKnownHere"}}
 DAMAGES = {  # change to the folder, error, pattern of its message
-    "no weights": (no_weights, OSError, "model.safetensors, or pytorch_model.bin"),
+    "no weights": (remove("*.safetensors"), OSError, "model.safetensors, or pytorch_model.bin"),
     "a damaged pickle": (damaged_pickle, OSError, "pytorch_model.bin is damaged"),
-    "damaged weights": (damaged_weights, OSError, "deserializing"),
-    "no tokenizer": (no_tokenizer, (OSError, ValueError), "tokenizer"),
+    "damaged weights": (truncate("model.safetensors", 1000), OSError, "deserializing"),
+    "no tokenizer": (remove("tokenizer*"), (OSError, ValueError), "tokenizer"),
     "a larger tokenizer": (larger_tokenizer, ValueError, "307 tokens, but the model has 305"),
-    "a newer tokenizer": (newer_tokenizer, OSError, "PreTokenizer"),
-    "a truncated configuration": (truncate_config, OSError, "config"),
-    "an unknown activation": (edit_config(hidden_act="zzz"), OSError, "KeyError: 'zzz'"),
-    "a length that is a string": (edit_length("512"), ValueError, "'512'"),
-    "a negative length": (edit_length(-1), ValueError, "-1"),
+    "a newer tokenizer": (edit("tokenizer.json", **NEWER), OSError, "PreTokenizer"),
+    "a truncated configuration": (truncate("config.json", 1), OSError, "config"),
+    "an unknown activation": (edit("config.json", hidden_act="zzz"), OSError, "KeyError: 'zzz'"),
+    "a string length": (edit("tokenizer_config.json", model_max_length="9"), ValueError, "'9'"),
+    "a negative length": (edit("tokenizer_config.json", model_max_length=-1), ValueError, "-1"),
 }
 
 
@@ -321,7 +305,7 @@ def add_token(folder):
     (folder / "added_tokens.json").write_text('{"the": 7}')
 
 
-CHANGES = [change_weight, edit_config(hidden_act="relu"), make_tokenizer_cased, add_token]
+CHANGES = [change_weight, edit("config.json", hidden_act="relu"), make_tokenizer_cased, add_token]
 
 
 @pytest.mark.parametrize("change", CHANGES)

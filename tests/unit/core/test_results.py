@@ -17,7 +17,8 @@ from infolm_metric.core.signature import Signature
 ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
 RESCALED = {"l1_distance": [0.75, 0.25]}
-BASELINE = {"l1_distance": BaselineStats(2.0, 0.5, (1.5, 2.5), 20, source="package")}
+STATS = {"mean": 2.0, "deviation": 0.5, "deciles": [1.5, 2.5], "pairs": 20, "source": "package"}
+BASELINE = {"l1_distance": BaselineStats(**{**STATS, "deciles": (1.5, 2.5)})}
 SIGNATURE = Signature({"idf": False})
 EXTRA = {"probabilities": {"l1_distance": {"e": [0.1, 0.2]}}}
 COUNTS = Counter(texts=4, tokens=12, empty=1, few_documents=10)
@@ -42,10 +43,7 @@ VIEWS = [
         {
             **{"infolm": 1.0, "rescaled": 0.5, "scores": [0.5, 1.5]},
             **{"rescaled_scores": [0.75, 0.25], "probabilities": {"e": [0.1, 0.2]}, **REST},
-            "baseline": {
-                **{"mean": 2.0, "deviation": 0.5, "deciles": [1.5, 2.5], "pairs": 20},
-                "source": "package",
-            },
+            "baseline": STATS,
         },
     ),
     (  # a list with one measure

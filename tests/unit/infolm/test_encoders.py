@@ -171,9 +171,10 @@ def test_half_precision_checkpoints_are_computed_in_float32(saved, tiny_models):
     assert masked_logits(model, make_batches(model)[0]).dtype == torch.float32
 
 
-@pytest.mark.parametrize(
-    ("family", "dtype"), [*((family, "bfloat16") for family in FAST), ("bert", "float16")]
-)
+HALF = [*((family, "bfloat16") for family in FAST), ("bert", "float16")]
+
+
+@pytest.mark.parametrize(("family", "dtype"), HALF)
 def test_half_precision_is_as_accurate_as_in_transformers(family, dtype, tiny_models):
     folder = tiny_models(family)
     exact, plain = (load(folder, precision, fast=False) for precision in ("float32", dtype))

@@ -252,20 +252,19 @@ def test_cached_logits_replace_passes_and_change_no_score(
     scorer, fresh_scorer, monkeypatch, options
 ):
     fresh_scorer.keep_logits = True
-    candidate, reference = LONG, REFERENCES[0]
+    pair, grid = (LONG, REFERENCES[0]), {"temperatures": TEMPERATURES, "interpolations": [0, 0.5]}
+    sides = [[text] for text in pair]
     with count_contexts(monkeypatch) as contexts:
-        kept = fresh_scorer.score([candidate], [reference], **options)
+        kept = fresh_scorer.score(*sides, **options)
         passes = len(contexts)
-        results = fresh_scorer.sweep(
-            [candidate], [reference], temperatures=TEMPERATURES, interpolations=[0, 0.5], **options
-        )
-        explanation = fresh_scorer.explain(candidate, reference, **options)
+        results = fresh_scorer.sweep(*sides, **grid, **options)
+        explanation = fresh_scorer.explain(*pair, **options)
     assert len(contexts) == passes
-    assert kept["scores"] == scorer.score([candidate], [reference], **options)["scores"]
-    expected = scorer.explain(candidate, reference, **options)
+    assert kept["scores"] == scorer.score(*sides, **options)["scores"]
+    expected = scorer.explain(*pair, **options)
     assert torch.equal(explanation.shares, expected.shares)
     for combination, result in results:
-        assert_nearly_equal(result, InfoLMScorer(combination).score([candidate], [reference]))
+        assert_nearly_equal(result, InfoLMScorer(combination).score(*sides))
 
 
 # Interpolation with the text's own tokens

@@ -8,7 +8,6 @@ from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import InfoLMSettings
 
 INVALID = [
-    ({"temprature": 2.0}, "did you mean 'temperature'?"),
     ({"information_measure": "fisher"}, "'fisher'; did you mean 'fisher_rao_distance'"),
     ({"information_measure": ["kl", "l4"]}, "information_measure 'l4'; did you mean 'l"),
     ({"information_measure": None}, "information_measure must be .*None"),

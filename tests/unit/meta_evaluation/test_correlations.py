@@ -176,7 +176,6 @@ INVALID_FOR_ALL = [
      r"human and metric .* got \[6, 9\] and \[6, 8\]"),
     (grids_with_value(0, (0, 0), np.inf), ("system",), "human must be finite"),
     (grids_with_value(1, (0, 0), -np.inf), ("system",), "metric must be finite"),
-    (grids_with_value(0, slice(None), np.nan), ("system", "available"), "has no scores"),
     (grids_with_value(0, 2, np.nan), ("system",), "no sample .* missing='available'"),
     (grids_with_value(0, 2, np.nan), ("system", "available"), "a system has no scores"),
 ]  # fmt: skip

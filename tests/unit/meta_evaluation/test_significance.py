@@ -167,9 +167,8 @@ def test_soft_accuracy_is_close_to_the_exact_permutation_value(missing):
     errors = []
     for i, j in itertools.combinations(range(4), 2):
         scored = ~np.isnan(h[i] + h[j])
-        errors.append(
-            abs(exact_p_value(*h[[i, j]][:, scored]) - exact_p_value(*m[[i, j]][:, scored]))
-        )
+        p_values = [exact_p_value(*side[[i, j]][:, scored]) for side in (h, m)]
+        errors.append(abs(p_values[0] - p_values[1]))
     accuracy = soft_pairwise_accuracy(human, metric, missing=missing, permutations=40000)
     assert accuracy == pytest.approx(1 - np.mean(errors), abs=0.01)
     assert accuracy < 0.97

@@ -126,9 +126,10 @@ def test_word_is_never_replaced_with_itself():
     assert len(sentences) > 100 and None not in sentences
 
 
-@pytest.mark.parametrize(
-    ("pool", "part"), [("nouns", "NOUN"), ("verbs", "VERB"), ("adjectives", "ADJ")]
-)
+POOLS = {"nouns": "NOUN", "verbs": "VERB", "adjectives": "ADJ"}
+
+
+@pytest.mark.parametrize(("pool", "part"), POOLS.items())
 def test_each_pool_has_150_distinct_words_that_can_be_inflected(pool, part):
     assert len(WORDS[pool]) == len(set(WORDS[pool])) == 150
     for word in WORDS[pool]:

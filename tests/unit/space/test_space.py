@@ -109,10 +109,6 @@ def test_invalid_settings_and_texts_are_rejected_with_a_reason(arguments, words)
         compare(*arguments)
 
 
-def test_visitors_share_a_model():
-    assert scoring.load_scorer("infolm", "bundled") is scoring.load_scorer("infolm", "bundled")
-
-
 # Results
 
 
@@ -238,7 +234,6 @@ VERDICTS = [
     ("infolm", "yes", ["no"], "This score is not meaningful"),
     ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
     ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
-    ("baryscore", PAIR[0], [PAIR[0]], "Same score as an identical text"),
     ("menli", *PARAPHRASE, "Far closer than unrelated texts"),
     *(
         ("menli", *EXAMPLES[name], "The texts contradict each other")
@@ -362,9 +357,7 @@ INVALID_FILES = [
     ("a.csv", "", "the file has no rows"),
     ("a.csv", "prediction,reference\n", "the file has no rows"),
     ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
-    ("a.jsonl", "[1]\n", "line 1: not a JSON object"),
     ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
-    ("a.jsonl", '{"prediction": "a", "reference": []}\n', "'reference' is an empty list"),
     ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
     ("a.csv", "prediction,other\na,b\n", "cannot identify the reference column"),
     ("a.csv", "prediction,output,target\na,b,c\n", "cannot identify the candidate column"),
