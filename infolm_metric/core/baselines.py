@@ -171,8 +171,7 @@ class Baseline:
             problem = f"'s baseline covers {size} per pair, got {references}"
         else:
             differences = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
-            nearest = min(differences, key=len) or "different model weights"
-            problem = f"'s baseline does not match: {nearest}"
+            problem = f"'s baseline does not match: {min(differences, key=len) or 'model weights'}"
         raise BaselineNotFoundError(f"the {self.source}{problem}; {REMEDY}")
 
     def sign(self, signature: Signature) -> Signature:

@@ -242,18 +242,17 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         options = {"allow_empty": allow_empty, "against_sources": sources is not None}
         pairs = check_pairs(predictions, targets, **options)
         first = self._added[0] if self._added and pairs else pairs
+        remedy = "call compute first to score the pairs already added"
         if first.against_sources != pairs.against_sources:
             names = ("references", "sources")
             raise ValueError(
                 f"{names[pairs.against_sources]} cannot be mixed with the "
-                f"{names[not pairs.against_sources]} already added; call compute first to "
-                "score the pairs already added"
+                f"{names[not pairs.against_sources]} already added; {remedy}"
             )
         if first.several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(
                 f"references must be {kinds[not pairs.several]}, like the references already "
-                f"added, got {kinds[pairs.several]}; convert them, or call compute first to score "
-                "the pairs already added"
+                f"added, got {kinds[pairs.several]}; convert them, or {remedy}"
             )
         return pairs

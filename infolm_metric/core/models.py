@@ -214,9 +214,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
         skeleton = files.fetch(lambda place, **options: architecture.auto.from_config(config))
     positions = _positions(skeleton, config)
     model_max_length = tokenizer.model_max_length or positions
-    if model_max_length is not None and not (
-        isinstance(model_max_length, int | float) and model_max_length > 0
-    ):
+    if not isinstance(model_max_length, int | float | None) or (model_max_length or 1) <= 0:
         raise ValueError(
             f"the tokenizer of {name!r} must have a positive model_max_length, got "
             f"{model_max_length!r}; set it to the model's maximum length in tokens"

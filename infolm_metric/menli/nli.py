@@ -67,19 +67,18 @@ def join_pairs(
     Fast tokenizers also return the removed parts of both texts in all combinations, which can take
     gigabytes of memory. Their pairs are therefore truncated here, in the same way.
     """
-    fast = tokenizer.is_fast
     encoded = tokenizer(
         [premise for premise, _ in pairs],
         [hypothesis for _, hypothesis in pairs],
-        truncation=False if limit is None or fast else "longest_first",
-        max_length=None if fast else limit,
+        truncation=False if limit is None or tokenizer.is_fast else "longest_first",
+        max_length=limit,
         padding=False,
         return_attention_mask=False,
         verbose=False,
     )
     token_types = encoded.get("token_type_ids") or [None] * len(pairs)
     for number, (ids, types) in enumerate(zip(encoded["input_ids"], token_types, strict=True)):
-        if fast and limit is not None and len(ids) > limit:
+        if tokenizer.is_fast and limit is not None and len(ids) > limit:
             owners = np.asarray([-1 if x is None else x for x in encoded.sequence_ids(number)])
             kept = _positions(owners, limit, tokenizer.truncation_side)
             ids, types = [ids[i] for i in kept], types and [types[i] for i in kept]

@@ -118,15 +118,14 @@ def score_card(answer: Any, note: str = "") -> str:
         lines.append(unrelated_words(baseline))
     if readable and answer.special[1]:
         lines.append(escape(answer.special[1]))
-    lines += notes(answer.warnings)
-    sense = HIGHER if answer.higher_is_better else LOWER
+    items = "".join(f"<li>{line}</li>" for line in lines + notes(answer.warnings))
+    sense = "not meaningful" if not readable else HIGHER if answer.higher_is_better else LOWER
     return (
         f'<div class="card"><p class="verdict">{answer.verdict}</p>'
         f'<div class="score-line"><span class="score">{number(answer.score)}</span>'
-        f'<span class="fine">{answer.name}: {sense if readable else "not meaningful"}'
-        f"</span></div>{_gauge(answer) if readable else ''}"
-        f'<ul class="fine">{"".join(f"<li>{line}</li>" for line in lines)}'
-        f"</ul>{note and f'<p class=lesson>{note}</p>'}</div>"
+        f'<span class="fine">{answer.name}: {sense}</span></div>'
+        f'{_gauge(answer) if readable else ""}<ul class="fine">{items}</ul>'
+        f"{note and f'<p class=lesson>{note}</p>'}</div>"
     )
 
 
