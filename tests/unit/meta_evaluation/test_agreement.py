@@ -135,7 +135,7 @@ INVALID = [
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
     ({"human": {"fluency": UNSCORED}}, "criterion 'fluency': no sample has scores"),
     ({"human": {"fluency": np.arange(48.0)}}, r"same shape, .* got \[48\] and \[6, 8\]"),
-    ({**FLAT, "levels": "system"}, "the system level requires the system"),
+    ({**FLAT, "levels": "system"}, "the system level requires a system"),
 ]
 
 

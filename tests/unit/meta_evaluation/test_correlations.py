@@ -170,7 +170,7 @@ def grids_with_value(side, place, value):
 
 INVALID_FOR_ALL = [
     (grids_with_length(), ("system", "omit"), "unknown missing 'omit'"),
-    ([grid.ravel() for grid in grids_with_length()], ("system",), "requires the system"),
+    ([grid.ravel() for grid in grids_with_length()], ("system",), "requires a system"),
     ([grid[None] for grid in grids_with_length()], ("system",), r"same shape, .* got \[1, 6, 9\]"),
     ([grids_with_length()[0], grids_with_length()[1][:, 1:], grids_with_length()[2]], ("system",),
      r"human and metric .* got \[6, 9\] and \[6, 8\]"),
