@@ -238,7 +238,7 @@ class IDF:
         name = repr(os.fspath(path))
         try:
             record = json.loads(Path(path).read_bytes())
-            frequency = np.zeros(record["vocabulary"], dtype=np.int64)
+            frequency = np.zeros([record["vocabulary"]], dtype=np.int64)
             frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
             tokenizer = (record["tokenizer"], record["tokenizer_name"])
             digests = tuple(map(str, record.get("digests", ())))

@@ -154,6 +154,7 @@ def test_returned_probabilities_are_consistent_with_the_scores(scorer):
     assert np.delete(differences, EMPTY) == pytest.approx(np.delete(result["scores"], EMPTY))
     # The probabilities of empty texts are the model's.
     assert result["scores"][EMPTY] == -1 < differences[EMPTY]
+    assert "probabilities" not in dict(scorer.score(CANDIDATES, GROUPS))
     both = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"], probabilities=True)
     sums = np.add(both["probabilities"]["-c"]["c"], both["scores"]["-c"])
     assert np.delete(sums, EMPTY) == pytest.approx(np.zeros(4), abs=1e-6)
