@@ -52,7 +52,7 @@ def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """Return the optimal plan from masses `a` [n] to `b` [m] at `cost` [n, m], float64 [n, m].
+    """Return the optimal transport plan from masses `a` [n] to `b` [m] under `cost`, [n, m].
 
     >>> best_plan(np.array([0.5, 0.5]), np.array([1.0]), np.array([[1.0], [3.0]])).tolist()
     [[0.5], [0.5]]

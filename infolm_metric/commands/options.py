@@ -81,7 +81,7 @@ def add_settings(
     group.add_argument("--verbose", action="store_true", help="show the full traceback on errors")
     group.add_argument("-h", "--help", action="help", help="show this help")
     if types:
-        title = f"more settings of {' and '.join(settings.metric for settings in types)}"
+        title = f"more settings for {' and '.join(settings.metric for settings in types)}"
         _add_fields(parser.add_argument_group(title), types, names)
 
 

@@ -427,7 +427,7 @@ def _parse_cell(name: str, cell: str) -> Any:
         # Python joins adjacent strings, so an array would be parsed as a single reference.
         if isinstance(value, list) and re.search(r'"\s*"', re.sub(QUOTED, '"', python)):
             raise ValueError(
-                f"{name} must be a list with commas, not a printed NumPy array, got "
+                f"{name} must be a comma-separated list, not a printed NumPy array, got "
                 f"{reprlib.repr(cell)}; write a list, for example with array.tolist()"
             ) from None
     if isinstance(value, dict | set):

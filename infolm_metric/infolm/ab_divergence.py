@@ -69,7 +69,7 @@ def nonzero(number: float) -> float:
 
 
 def excess(log_w: Tensor, log_v: Tensor, y: Tensor) -> Tensor:
-    """Return v - w - w y for v = w exp(y), >= 0, without cancellation for any y; [..., vocab]."""
+    """Return v - w - w y (>= 0), where v = w exp(y), without cancellation, [..., vocab]."""
     w = log_w.exp()
     series = (y / 5040).add_(1 / 720)  # in place, because allocation is slower than arithmetic
     for coefficient in (1 / 120, 1 / 24, 1 / 6, 1 / 2):

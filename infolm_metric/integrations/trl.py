@@ -68,8 +68,8 @@ def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
     check_one_score(scorer.settings)
     if scorer.settings.idf_sides:
         raise ValueError(
-            "idf must be False, 'bundled' or a table, because IDF cannot be estimated from a batch "
-            f"of completions, got {scorer.settings.idf_sides[0]!r}"
+            f"idf must be False, 'bundled' or a table, got {scorer.settings.idf_sides[0]!r}; IDF "
+            "cannot be estimated from a batch of completions"
         )
     return Reward(scorer, reference_column)
 

@@ -227,8 +227,8 @@ def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]
     """Raise ValueError if the input already has one of the columns that scoring adds."""
     if duplicates := [name for name in names if name in columns]:
         raise ValueError(
-            f"{where}: column {duplicates[0]!r} already exists, but the output adds a column with "
-            "this name; rename or drop the input column"
+            f"{where}: column {duplicates[0]!r} already exists, but scoring adds a column with "
+            "the same name; rename or drop the input column"
         )
 
 

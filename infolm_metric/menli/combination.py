@@ -28,7 +28,7 @@ SHARED_FIELDS = ("metric", "infolm", "transformers", "torch")
 
 @dataclass(frozen=True)
 class CombinedMetric:
-    """Other metric of a combination, on a scale from 0 to 1.
+    """The other metric in a combination, on a scale from 0 to 1.
 
     If `baseline` is None, the package's baseline sets the scale, or the bounds if none matches.
     """

@@ -240,7 +240,7 @@ def check_levels(levels: Sequence[str], systems: bool) -> None:
         check_known("level", level, LEVELS)
     if "system" in levels and not systems:
         raise ValueError(
-            "the system level requires a system for each row; add a column 'system', or use the "
+            "the system level requires a system for each row; add a 'system' column, or use the "
             "text level"
         )
 

@@ -161,7 +161,7 @@ def approximate_randomization(
     """Test the difference between two systems' mean scores with the paired permutation test.
 
     The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005).
-    `scores`, `baseline`, the result and the errors are the same as for `paired_bootstrap`.
+    `scores`, `baseline` and the result are as in `paired_bootstrap`, which raises the same errors.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -185,14 +185,14 @@ def soft_pairwise_accuracy(
     permutations: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
-    """Return the agreement between the metric's and humans' confidence in system rankings, 0 to 1.
+    """Return how well the metric's confidence in system rankings agrees with the humans', 0 to 1.
 
     This is the mean of 1 - |p_human - p_metric| over all pairs of systems, or NaN for a single
     system (Thompson, Mathur, Deutsch and Khayrallah 2024; reported by WMT since 2024). p is the
     one-sided p-value of the paired permutation test over samples. It is near 0 if the first system
     is clearly better, and near 1 if the second system is. All tests use the same permutations.
-    `human` and `metric` (float64 [systems, samples]), `missing` and the errors are the same as for
-    `correlation`; "available" compares two systems on the samples for which both have scores.
+    `human` and `metric` (float64 [systems, samples]) and `missing` are as in `correlation`, and the
+    same exceptions are raised; "available" compares two systems on the samples that both have.
 
     >>> human = np.random.default_rng(0).normal(size=(5, 40)) + np.arange(5.0)[:, None]
     >>> soft_pairwise_accuracy(human, 10 * human)

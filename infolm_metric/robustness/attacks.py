@@ -299,7 +299,7 @@ AMBIGUOUS = re.compile(
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """Change the gender or person of all pronouns outside titles, and adapt the verb after "I"."""
+    """Change the gender or person of all pronouns outside titles; "I am" becomes "he is"."""
     parsed = Text.parse(text)
     edits: dict[int, str] = {}
     for index in () if AMBIGUOUS.search(text) else parsed.words:

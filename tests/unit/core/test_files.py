@@ -178,7 +178,7 @@ def test_json_and_python_lists_in_cells_are_parsed(texts, blank):
 @given(st.lists(st.text(st.characters(codec="utf-8")), min_size=2).map(tuple))
 def test_printed_arrays_are_rejected_because_python_would_join_their_texts(texts):
     for blank in (" ", "\n "):
-        with pytest.raises(ValueError, match="line 2: 'reference' must be a list with commas"):
+        with pytest.raises(ValueError, match="line 2: 'reference' must be a comma-separated list"):
             parse_cell(f"[{blank.join(map(repr, texts))}]")
 
 

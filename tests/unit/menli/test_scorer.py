@@ -49,7 +49,7 @@ def bundled():
 
 @pytest.fixture
 def pair_counts(monkeypatch):
-    """Number of pairs in each call of an NLI model."""
+    """Number of pairs in each call to an NLI model."""
     counts = []
     plain = NLIModel.probabilities
 
