@@ -213,7 +213,7 @@ def _is_list(value: Any) -> bool:
 def _in_words(kinds: Iterable[Any]) -> str:
     """Describe the allowed types for messages."""
     words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
-    words |= {str: "a name or path", tuple: "a list of such values", NoneType: "None"}
+    words |= {str: "a name or path", tuple: "a list of values", NoneType: "None"}
     labels = []
     for kind in kinds:
         if _origin(kind) is Literal:

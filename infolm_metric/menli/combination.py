@@ -139,7 +139,7 @@ def _check(name: str, scores: Any) -> np.ndarray:
     try:
         values = check_value(name, scores, tuple[float, ...])
     except TypeError as error:
-        raise TypeError(f"{error}; pass a list of numbers, such as result.scores['e']") from None
+        raise TypeError(f"{error}; pass scores such as result.scores['e']") from None
     if len(values) < 2:
         raise ValueError(f"{name} must be a list of at least 2 scores, got {scores!r:.60}")
     return np.array(values)
