@@ -120,8 +120,8 @@ def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
         return settings.replace(**{COMBINED: settings.other.replace(idf=idf)})
     if all(hasattr(metrics.find(name).settings_type(), COMBINED) for name in names):
         raise ValueError(
-            f"--idf {idf} requires a metric with token weights, and {settings.metric} has none; "
-            "add --combine-with infolm or baryscore"
+            f"{settings.metric} has no token weights, got --idf {idf}; omit --idf, or add "
+            "--combine-with infolm or baryscore"
         )
     return settings
 

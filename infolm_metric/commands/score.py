@@ -253,15 +253,14 @@ def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -
     """Describe the baseline and compare the mean score with it."""
     higher = scorer.higher_is_better
     verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
-    words = str(verdict)
+    words = f"{'this pair is' if result.pairs == 1 else 'on average, the pairs are'} {verdict}"
     if not is_reliable(result.counts):
-        words = "not assessed: too many short or out-of-domain texts, or too many unknown tokens"
+        words = "no verdict: too many short or out-of-domain texts, or too many unknown tokens"
     elif verdict != Verdict.COPY:
         # MENLI differs: a candidate that is entailed by its reference is usually correct.
         close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not higher
         words += " unrelated texts" + (" (close does not mean correct)" if close else "")
     return (
         f"unrelated texts: mean {stats.mean:.3g}, 80% between {stats.deciles[0]:.3g} and "
-        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline from the {stats.source}); "
-        f"{'this pair is' if result.pairs == 1 else 'on average, the pairs are'} {words}"
+        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline from the {stats.source}); {words}"
     )

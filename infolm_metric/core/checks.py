@@ -94,7 +94,7 @@ def check_device(name: str) -> None:
         device = torch.device(name)
         if (device.index or 0) < torch.get_device_module(device).device_count():
             return
-        reason = "this machine has no such device"
+        reason = "this machine has no such device; omit it to use the CPU"
     except RuntimeError as error:
         reason = str(error).partition("\n")[0]
     raise ValueError(

@@ -114,7 +114,7 @@ def check_pairs(
     candidates = as_list("predictions", predictions)
     groups = as_list("references", references)
     if len(candidates) != len(groups):
-        remedy = ""
+        remedy = "; pass one reference, or one list of references, per prediction"
         if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
             remedy = (
                 f"; for references in sacreBLEU's format (one list of {len(candidates)} texts per "
@@ -192,7 +192,8 @@ def check_text(name: str, text: Any) -> None:
     """
     if not isinstance(text, str):
         # pandas represents missing texts as NaN.
-        missing = text is None or type(text).__name__ == "NAType" or isinstance(text, float)
+        nan = isinstance(text, float) and text != text
+        missing = text is None or type(text).__name__ == "NAType" or nan
         label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
         remedy = "remove the pair or use an empty string" if missing else "convert it"
         raise TypeError(f"{name} must be a string, got {label}; {remedy}")

@@ -317,7 +317,7 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
         words = ("references", "separate", "none", BUNDLED)
         raise ValueError(
             "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path to a "
-            f"saved table, but there is no file {str(path)!r}; {nearest(value, words)}, or create "
-            "a table with `infolm idf`"
+            f"saved table, but there is no file {str(path)!r}; create one with `infolm idf`, or "
+            f"use a known word ({nearest(value, words)})"
         )
     return IDF.load(path)

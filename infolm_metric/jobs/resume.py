@@ -88,7 +88,7 @@ class JobRecord:
             raise ValueError(
                 f"the input differs from the input of the job in {output}: it had {self.rows} rows "
                 f"(digest {self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}); "
-                f"use the same input (it is read twice), {RESTART}"
+                f"use the same input, {RESTART}"
             )
 
     def means(self) -> dict[str, float]:

@@ -129,7 +129,7 @@ def test_command_warns_once_and_reports_the_baseline(cluster, capsys):
     streams = capsys.readouterr()
     assert streams.err.count("of the tokens are unknown to the model") == 1
     first, verdict, rescaled, signature = streams.out.splitlines()
-    assert verdict.startswith("unrelated texts: ") and "not assessed" in verdict
+    assert verdict.startswith("unrelated texts: ") and "no verdict" in verdict
     assert rescaled.startswith(f"{FISHER_RAO} rescaled: ") and "|baseline:package-" in signature
     columns = parquet.read_table("scores.parquet").column_names
     assert {f"{FISHER_RAO}_rescaled", FISHER_RAO} <= {*columns}

@@ -271,7 +271,7 @@ def test_warnings_go_to_standard_error(infolm):
 # Interpretation of a score
 
 
-NOT_ASSESSED = "not assessed: too many short or out-of-domain texts, or too many unknown tokens"
+NO_VERDICT = "no verdict: too many short or out-of-domain texts, or too many unknown tokens"
 VERDICTS = [
     (("The cat sat on the mat.", "The cat sat on the mat."), "identical"),
     (
@@ -279,8 +279,8 @@ VERDICTS = [
         "far closer than unrelated texts (close does not mean correct)",
     ),
     (("Heavy rain is expected.", "Two plus two is four."), "about as far apart as unrelated texts"),
-    (("yes", "no"), NOT_ASSESSED),
-    (("東京は雨 🙂 🚀", "a dog"), NOT_ASSESSED),
+    (("yes", "no"), NO_VERDICT),
+    (("東京は雨 🙂 🚀", "a dog"), NO_VERDICT),
 ]
 
 
@@ -294,7 +294,8 @@ def test_summary_interprets_the_score_in_words(infolm_output, texts, verdict):
     for options in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
         _, sentence = summary_lines(infolm_output("score", "--model", "bundled", *texts, *options))
         assert sentence.startswith(f"unrelated texts: mean {stats.mean:.3f}, {range_text}")
-        assert sentence.endswith(f"this pair is {verdict}")
+        start = "; " if verdict == NO_VERDICT else "; this pair is "
+        assert sentence.endswith(start + verdict)
 
 
 def test_rescaled_scores_are_shown_on_request(infolm, infolm_error):
