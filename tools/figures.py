@@ -1,4 +1,4 @@
-"""Draw the figures of the documentation (requires the extra `plots`).
+"""Draw the figures of the documentation (requires the `plots` extra).
 
     python -m tools.figures comparison docs/comparison.svg
     python -m tools.figures trade docs/trade_off.svg --csv results/FILE.csv

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
         [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
     ]
     if len(rows) < 2:
-        raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}; add texts")
+        raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}; add more")
     result = _score(settings, rows, len(names), arguments)
     systems = {
         settings.label(name): _rows(names, scores, result, arguments)

@@ -11,7 +11,7 @@ _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
 class Signature(str):
     """Signature string `name:value|name:value`; `fields` maps names to values, in order.
 
-    In the string, the characters `|` and `%` of a value are escaped as %7C and %25. False is
+    In the string, `|` and `%` in values are escaped as %7C and %25. False is
     written as "no" and None as "none".
 
     >>> signature = Signature({"metric": "infolm", "idf": False, "model": "a|b"})

@@ -1,7 +1,7 @@
 """Scoring on a Ray cluster: score columns are added to a `ray.data.Dataset` of pairs.
 
 Blocks of pairs stream through actors, each with its own scorer. If document frequencies are needed,
-tasks count them in all blocks before any pair is scored. This module requires the extra `ray`.
+tasks count them in all blocks before any pair is scored. This module requires the `ray` extra.
 """
 
 from __future__ import annotations

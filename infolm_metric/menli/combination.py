@@ -30,7 +30,8 @@ SHARED_FIELDS = ("metric", "infolm", "transformers", "torch")
 class CombinedMetric:
     """The other metric in a combination, on a scale from 0 to 1.
 
-    If `baseline` is None, the package's baseline sets the scale, or the bounds if none matches.
+    If `baseline` is None, the scale is set by the package's baseline or, if there is no matching
+    baseline, by the metric's bounds.
     """
 
     scorer: Scorer

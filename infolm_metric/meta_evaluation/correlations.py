@@ -280,7 +280,7 @@ def common_scores(
     present = ~np.any([np.isnan(grid) for grid in grids], axis=0)
     if present.ndim == 1:
         if present.sum() < 2:
-            raise ValueError(f"at least two texts must have no missing scores, got {present.sum()}")
+            raise ValueError(f"need at least two texts with no missing scores, got {present.sum()}")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     if missing == "available" and not present.any(1).all():
         raise ValueError("a system has no scores; exclude it with exclude_systems")

@@ -31,7 +31,7 @@ def plot_agreement(
     """Plot a `statistic` of each metric with its interval, in one panel per level and criterion.
 
     `table` is the result of `agreement`. The extension of `path` selects the format, such as .png,
-    .svg or .pdf. Raises ImportError if matplotlib is missing (the extra `plots` installs it),
+    .svg or .pdf. Raises ImportError if matplotlib is missing (the `plots` extra installs it),
     ValueError if the format is unknown or the statistic is not in the table, and OSError if the
     file cannot be written.
 

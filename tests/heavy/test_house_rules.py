@@ -31,7 +31,7 @@ InfoLMScorer().score(["a"], ["b"], verbose="much")
 
 
 def run(command: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a tool of this environment in ROOT."""
+    """Run a tool from this environment in ROOT."""
     tool, *options = command.split()
     program = Path(sys.executable).parent / tool
     command_line = [program, *options, *arguments]
