@@ -72,7 +72,7 @@ def test_dataset_gets_the_scores_of_one_process(cluster, tiny_bert):
     settings = {"model_name_or_path": str(tiny_bert), "idf": "separate"}
     settings["information_measure"] = ["l1", FISHER_RAO]
     dataset = ray.data.from_items(ROWS, override_num_blocks=2)
-    scored = score_dataset(dataset, workers=2, batch=16, **settings)
+    scored = score_dataset(dataset, workers=1, batch=16, **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
     for name, column in score_alone(InfoLMScorer, **settings).columns().items():
