@@ -108,6 +108,8 @@ def test_length_is_included_exactly_once_in_the_comparison(against):
     assert (level_table.against, level_table.names("metric")) == (("bleu",), ["mine", "bleu"])
     assert "partial" not in level_table.names("statistic")
     assert level_table.names("level") == ["text"]
+    explained = [any(n.startswith("length: ") for n in notes(t)) for t in (table, level_table)]
+    assert explained == [True, False]
 
 
 @pytest.mark.parametrize(("systems", "tested"), [(3, False), (4, True)])
