@@ -88,7 +88,7 @@ def read_rows(path: str) -> Iterator[Row]:
 
 
 def is_table_path(path: str) -> bool:
-    """Return True if the file extension belongs to a table.
+    """Return True if the file extension is that of a table.
 
     >>> is_table_path("pairs.CSV.gz"), is_table_path("pairs.txt")
     (True, False)
@@ -132,7 +132,8 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
     csv.field_size_limit(LONGEST)
     lines = (line for _, line in read_lines(path))
     first_line, skipped = next(lines, ""), 0
-    separator = _separator(first_line, delimiters)
+    # The most frequent delimiter outside of quotes; spreadsheets also use semicolons.
+    separator = max(delimiters, key=re.sub(r'"[^"]*"', "", first_line).count)
     if declared := re.fullmatch(r"sep=(.)\r?\n?", first_line):  # as written by Excel
         first_line, skipped, separator = next(lines, ""), 1, declared[1]
     # Without `strict`, a stray quote would silently join all lines up to the next quote.
@@ -185,12 +186,6 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
             "joins lines",
             stacklevel=2,
         )
-
-
-def _separator(header: str, delimiters: str) -> str:
-    """Return the most frequent delimiter outside of quotes; spreadsheets also use semicolons."""
-    unquoted = re.sub(r'"[^"]*"', "", header)
-    return max(delimiters, key=unquoted.count)
 
 
 def _parquet_rows(path: str) -> Iterator[Row]:

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow
-import pyarrow.compute
 import pyarrow.dataset
 import ray
+from pyarrow import parquet
+from ray.data.datasource import BlockBasedFileDatasink
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline
@@ -111,18 +112,17 @@ def score_source(
     try:
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
         scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
-        scores.write_parquet(output)
+        scores.write_datasink(_ParquetFiles(output, file_format="parquet"))
         counts, references = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error) from error
-    parquet = pyarrow.dataset.dataset(output, format="parquet")
-    names = parquet.schema.names  # columns of the source, followed by the scores
-    names = names[names.index(scorer.settings.names[0]) :]
+    written = pyarrow.dataset.dataset(output, format="parquet")
+    names = result_columns(scorer.settings, baseline)
     rows, sums = 0, dict.fromkeys(names, 0.0)
-    for part in parquet.to_batches(columns=names):
+    for part in written.to_batches(columns=names):
         rows += len(part)
         for name in names:
-            sums[name] += pyarrow.compute.sum(part[name]).as_py() or 0.0
+            sums[name] += part[name].sum().as_py() or 0.0
     warn(counts, scorer.warning_messages)
     stats = scorer.baseline_stats(scorer.settings, statistics, baseline, references)
     signature = scorer.signature(scorer.settings, statistics, columns.against_sources)
@@ -133,6 +133,13 @@ def score_source(
         counts,
         most_frequent(stats, references),
     )
+
+
+class _ParquetFiles(BlockBasedFileDatasink):
+    """Parquet files with the rows in order; `write_parquet` writes from several threads."""
+
+    def write_block_to_file(self, block: Any, file: Any) -> None:
+        parquet.write_table(block.to_arrow(), file)
 
 
 def check_output(output: str) -> None:
@@ -191,7 +198,7 @@ def _scored(
 ) -> tuple[Dataset, CorpusStatistics]:
     """Return the data set with scores, and the corpus statistics.
 
-    Workers report warnings to the actor `totals`, or log them if `totals` is None.
+    Workers report warnings to the `totals` actor, or log them if it is None.
     """
     names = result_columns(scorer.settings, baseline)
     check_new_columns("the data set", dataset.columns() or (), names)
@@ -274,7 +281,7 @@ class _Worker:
 class _Totals:
     """Actor that counts warnings, and counts pairs by number of references.
 
-    Batches that Ray repeats because a machine was lost are counted twice.
+    Batches that Ray reruns because a machine was lost are counted twice.
     """
 
     def __init__(self) -> None:

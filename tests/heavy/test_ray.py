@@ -8,7 +8,7 @@ from pyarrow import Table, parquet
 
 from infolm_metric import InfoLMScorer, MENLIScorer
 from infolm_metric.commands.main import main
-from infolm_metric.core.signature import Signature
+from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.tables import Source
 from infolm_metric.metrics import METRICS
 from tests.nearly_equal import assert_text_nearly_equal
@@ -33,7 +33,9 @@ def cluster():
     """Cluster of two workers on this machine."""
     options = {"include_dashboard": False, "log_to_driver": False}
     ray.init(num_cpus=2, address="local", object_store_memory=200 << 20, **options)
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.read_op_min_num_blocks = 20  # many small blocks, whose order must be preserved
     yield
     ray.shutdown()
 
@@ -79,24 +81,35 @@ def test_dataset_gets_the_scores_of_one_process(cluster, tiny_bert):
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
 
 
-def test_sources_are_read_from_a_dataset_column(cluster, tiny_nli, capsys):
-    rows = [{"prediction": "A cat sat.", "article": ["A dog ran.", "A cat."], "id": 1}]
+def test_sources_are_scored_with_a_baseline_and_one_warning(cluster, capsys):
+    rows = [{"prediction": "\u6771\u4eac \U0001f642", "article": ["\U0001f680", "A cat."]}] * 300
     parquet.write_table(Table.from_pylist(rows), "pairs.parquet")
-    arguments = [*ONE_WORKER, "--metric", "menli", "--model", str(tiny_nli())]
-    arguments += ["pairs.parquet", "--source-column", "article", "-o", "scores.parquet"]
+    arguments = [*ONE_WORKER, "--metric", "menli", "--model", "bundled", "pairs.parquet"]
+    arguments += ["--source-column", "article", "--rescale-with-baseline", "-o", "scores.parquet"]
     assert main(arguments) == 0
-    assert "|against:source|" in capsys.readouterr().out
-    scorer = MENLIScorer(model_name_or_path=str(tiny_nli()))
-    expected = scorer.score(["A cat sat."], sources=[["A dog ran.", "A cat."]])["scores"]
-    scores = [row["e"] for row in parquet.read_table("scores.parquet").to_pylist()]
-    assert scores == pytest.approx(expected, abs=1e-6)
+    streams = capsys.readouterr()
+    assert streams.err.count("of the tokens are unknown to the model") == 1
+    first, verdict, rescaled, signature = streams.out.splitlines()
+    assert verdict.startswith("unrelated texts: ") and "no verdict" in verdict
+    assert rescaled.startswith("e rescaled: ")
+    assert "|against:source|" in signature and "|baseline:package-" in signature
+    scorer, columns = MENLIScorer(model_name_or_path="bundled"), ("e", "e_rescaled")
+    result = scorer.score(
+        [rows[0]["prediction"]], sources=[rows[0]["article"]], rescale_with_baseline=True
+    )
+    expected = [result.columns()[name][0] for name in columns]
+    for row in parquet.read_table("scores.parquet").to_pylist():
+        assert [row[name] for name in columns] == pytest.approx(expected, abs=1e-6)
 
 
-def test_worker_with_different_settings_is_rejected(cluster, toy, monkeypatch):
-    signature = Signature({**ToyScorer().signature().fields, "size": "9"})
-    monkeypatch.setattr(ToyScorer, "signature", lambda *_: signature)  # in this process only
+def test_worker_with_different_settings_is_rejected():
+    from infolm_metric.jobs.ray_jobs import Columns, _Worker
+
+    fields = {**ToyScorer().signature().fields, "size": "9"}
+    columns = Columns(None, (), against_sources=False)
+    worker = _Worker(ToyScorer(), fields, CorpusStatistics(), columns, None, None)
     with pytest.raises(ValueError, match="driver's: size is 1 instead of 9; install"):
-        score_rows(ROWS, ToyScorer())
+        worker(Table.from_pylist(ROWS))
 
 
 def test_existing_column_is_not_overwritten(cluster):
@@ -104,7 +117,8 @@ def test_existing_column_is_not_overwritten(cluster):
         score_rows([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
 
 
-def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys):
+def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, monkeypatch):
+    monkeypatch.setattr("infolm_metric.jobs.ray_jobs.BATCH", 40)
     write_lines(Path("pairs.jsonl"), ROWS)
     arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), "pairs.jsonl"]
     assert main([*arguments, "-o", "scores.parquet"]) == 0
@@ -119,20 +133,6 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
     assert main([*arguments, "-o", "scores.parquet"]) == 2
     assert "scores.parquet already exists; choose a new folder" in capsys.readouterr().err
-
-
-def test_command_warns_once_and_reports_the_baseline(cluster, capsys):
-    rows = [{"prediction": "\u6771\u4eac \U0001f642", "reference": "a dog \U0001f680"}] * 300
-    write_lines(Path("pairs.jsonl"), rows)
-    options = ["--model", "bundled", "--idf", "none", "--rescale-with-baseline"]
-    assert main([*ONE_WORKER, "pairs.jsonl", *options, "-o", "scores.parquet"]) == 0
-    streams = capsys.readouterr()
-    assert streams.err.count("of the tokens are unknown to the model") == 1
-    first, verdict, rescaled, signature = streams.out.splitlines()
-    assert verdict.startswith("unrelated texts: ") and "no verdict" in verdict
-    assert rescaled.startswith(f"{FISHER_RAO} rescaled: ") and "|baseline:package-" in signature
-    columns = parquet.read_table("scores.parquet").column_names
-    assert {f"{FISHER_RAO}_rescaled", FISHER_RAO} <= {*columns}
 
 
 def test_error_names_the_invalid_row(cluster, toy, capsys):
