@@ -47,14 +47,6 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(threads))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of a file in the same worker, which builds their shared fixtures once."""
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.as_posix()))
-
-
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory) -> Callable[..., Path]:
     """Function that returns the folder of a tiny model, given a family and overrides."""

@@ -16,7 +16,7 @@ from gradio_client.exceptions import AppError
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from space.page import limits
 
-pytestmark = [pytest.mark.xdist_group("space"), pytest.mark.filterwarnings("ignore:infolm")]
+pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 PAIR = ("The cat slept on the sofa.", "A cat was asleep on the couch.")
 JSON = {"Content-Type": "application/json"}
 CLIENTS = int(os.environ.get("SPACE_CLIENTS", "10"))

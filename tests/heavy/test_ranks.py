@@ -12,10 +12,8 @@ from tests.nearly_equal import assert_nearly_equal
 from tests.processes import TWO_RANKS, printed
 from tests.project_files import ROOT
 
-pytestmark = [
-    pytest.mark.xdist_group("ranks"),
-    pytest.mark.filterwarnings("ignore:infolm:UserWarning"),  # texts are few and short
-]
+# Texts are few and short.
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 
 PREDICTIONS = [*SENTENCES[:5], "", SENTENCES[5]]
 REFERENCES = [*SENTENCES[10:17]]

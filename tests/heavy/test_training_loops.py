@@ -16,8 +16,6 @@ from tests.processes import TWO_RANKS, printed
 from tests.project_files import ROOT
 from tests.random_pairs import random_pairs, write_lines
 
-pytestmark = pytest.mark.xdist_group("ranks")
-
 
 @pytest.fixture(scope="module")
 def summarizer(tmp_path_factory) -> Path:

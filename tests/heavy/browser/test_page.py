@@ -14,7 +14,6 @@ from space.page.compare_tab import EXAMPLES
 from space.page.settings import CONTROLS, LABELS
 from tests.random_pairs import write_lines
 
-pytestmark = pytest.mark.xdist_group("space")
 FOLDER = Path(__file__).parent
 SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 CANDIDATE, REFERENCE = "The cat slept on the sofa.", "A cat was asleep on the couch."
