@@ -1,4 +1,4 @@
-"""Export the demo and the package to a folder that deploys as a Hugging Face Space.
+"""Export the demo and the package to a folder that can be deployed as a Hugging Face Space.
 
     python space/export.py FOLDER --metric infolm
 
@@ -47,7 +47,7 @@ def export(folder: Path, metric: str) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(description="Export a folder that deploys as a Space.")
+    parser = argparse.ArgumentParser(description="Export a folder that can be deployed as a Space.")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="output folder, new or empty")
     parser.add_argument("--metric", choices=METRICS, default="infolm", help="metric of the Space")
     arguments = parser.parse_args(argv)

@@ -214,7 +214,7 @@ def best_threshold(scores: np.ndarray, correct: np.ndarray) -> float:
 
 
 def in_first_half(question: str) -> bool:
-    """Return whether a question belongs to the first half, based on a hash of its id."""
+    """Return whether a question is in the first half, based on a hash of its id."""
     return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
 
 

@@ -1,4 +1,4 @@
-"""Measure the coverage and width of the intervals of `infolm estimate`.
+"""Measure the coverage and width of the intervals that `infolm estimate` reports.
 
     pip install -c requirements.txt -e ".[tools]"
     python -m tools.estimate DATA --scores FOLDER [--sets wmt15 ...] [--csv tools/results]

@@ -60,7 +60,7 @@ def fit_temperature(logits: Tensor, labels: np.ndarray) -> float:
 
 
 def is_for_fitting(premises: Iterable[str]) -> np.ndarray:
-    """Return whether to fit the temperature on each row, based on a hash of the premise."""
+    """Return whether each row is used to fit the temperature, based on a hash of the premise."""
     return np.asarray([hashlib.sha256(text.encode()).digest()[0] % 2 == 0 for text in premises])
 
 

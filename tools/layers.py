@@ -66,7 +66,7 @@ class CachingEncoder(Encoder):
 
 
 class LayerScorer(BaryScorer):
-    """Scorer of BaryScore that also computes BERTScore from the same hidden states."""
+    """BaryScore scorer that also computes BERTScore from the same hidden states."""
 
     def load(self, checkpoint: Any, settings: Any) -> CachingEncoder:
         encoder = super().load(checkpoint, settings)

@@ -194,7 +194,7 @@ def call(scorer: Any, texts: Sequence[Any], settings: dict[str, Any]) -> Scores:
 def compare(
     cases: Iterable[Case], old: Sequence[Scores], new: Sequence[Scores]
 ) -> Iterator[tuple[float | None, str]]:
-    """Yield the difference of each score, and its settings; print calls that raise an error.
+    """Yield the difference in each score and the score's settings; print calls that raise an error.
 
     Differences are relative if the old score is above 1, and None if scores are bitwise identical.
     """

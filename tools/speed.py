@@ -215,7 +215,7 @@ def peers(arguments: argparse.Namespace) -> None:
 
 
 def read_columns(arguments: argparse.Namespace) -> list[list[str]]:
-    """Return the candidates and references of the first pairs, without repeated texts."""
+    """Return the candidates and references of the first few pairs, without repeated texts."""
     pairs = distinct_pairs(arguments.data, arguments.pairs)
     return [list(column) for column in zip(*pairs, strict=True)]
 

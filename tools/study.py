@@ -14,7 +14,7 @@ DATA is the folder described in tools/data.py.
 - `agree` prints system-level Pearson and segment-level Kendall correlations with 95% bootstrap
   intervals, for the metrics in --metrics (default: TABULATED). It also counts the criteria on which
   a metric is significantly better or worse than BERTScore and chrF. The tests are Williams' test at
-  the system level and the bootstrap at the segment level, with Holm's correction per table.
+  the system level and the bootstrap at the segment level, with Holm correction per table.
 - `choose` selects the settings with the best mean segment-level Kendall on all data sets but one,
   and reports their correlation on the held-out data set.
 - `trade` compares the fraction of detected attacks with segment-level Kendall, for MENLI combined
@@ -62,7 +62,7 @@ UNIFORM = "BaryScore uniform"  # as in combine_with="baryscore"
 PARTNERS = (ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")  # combined by min-max scaling
 NLI = "MENLI e avg"
 COMBINATION = "MENLI with {} {:g}"
-TABULATED = (  # not all metrics, because Holm's correction gets stricter with each test
+TABULATED = (  # not all metrics, because the Holm correction gets stricter with each test
     *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", "InfoLM"),
     *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, COMBINATION.format(UNIFORM, 0.2)),
 )
@@ -429,7 +429,7 @@ class Attacks:
 
 
 def trade(arguments: argparse.Namespace) -> None:
-    """Print detected attacks and correlations for each weight of MENLI in combinations."""
+    """Print the attack detection rate and correlations for each weight of MENLI."""
     metrics = {NLI, "BaryScore", *PARTNERS, *COMPARISONS}
     entries = [entry for entry in ENTRIES if metrics & {*entry.names}]
     attacks = Attacks.read(arguments.attacks)

@@ -25,7 +25,7 @@ class TextView:
 
     Attributes:
         tokens: tokens of the text, [tokens]; special tokens if there are no others.
-        weights: float64 [tokens], with sum 1.
+        weights: float64 [tokens], summing to 1.
     """
 
     tokens: list[str]
@@ -38,7 +38,7 @@ class Move(NamedTuple):
     Attributes:
         candidate: index of the candidate's token.
         reference: index of the reference's token.
-        mass: moved mass, > 0, as a fraction of the total mass.
+        mass: mass moved, > 0, as a fraction of the total mass.
         distance: squared distance between the tokens.
         share: contribution to the score, mass times distance.
     """
@@ -59,7 +59,7 @@ class Explanation:
         signature: signature of the score.
         candidate: tokens of the candidate.
         reference: tokens of the reference.
-        plan: moved masses, float64 [candidate's tokens, reference's tokens], with sum 1.
+        plan: mass moved, float64 [candidate's tokens, reference's tokens], summing to 1.
         distances: squared distances between the tokens, float64, same shape as `plan`.
     """
 
@@ -90,7 +90,7 @@ class Explanation:
 def explain_score(
     candidate: TokenPoints, reference: TokenPoints, score: float, signature: str
 ) -> Explanation:
-    """Explain a score by the optimal transport plan between two texts."""
+    """Explain a score using the optimal transport plan between two texts."""
     texts = candidate, reference
     clouds = [WeightedPoints.of(text.points, text.log_weights) for text in texts]
     distances = costs(candidate.points, reference.points)

@@ -1,4 +1,4 @@
-"""Scorer of BaryScore, which compares texts as weighted points by optimal transport.
+"""BaryScore scorer, which compares texts as weighted points by optimal transport.
 
 Each token is a point, the mean of its normalized states over the chosen layers. These means replace
 the Wasserstein barycenter of the layers: with the same token weights in every layer, they are a
@@ -100,7 +100,7 @@ class Encoder:
 
 
 class BaryScorer(EncodingScorer):
-    """Scorer of BaryScore; the model is loaded on first use and kept.
+    """BaryScore scorer; the model is loaded on first use and kept.
 
     `settings` is a `BaryScoreSettings` object, or None for the defaults. Settings can also be
     passed as keyword arguments, which every method accepts for a single call. The class and its
@@ -241,10 +241,10 @@ class BaryScorer(EncodingScorer):
     # Explanations.
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
-        """Explain the score of `candidate` against `reference` by the optimal transport plan.
+        """Explain the score of `candidate` against `reference` using the optimal transport plan.
 
         With idf="references", the reference is the only document, so token weights are uniform. For
-        IDF weights, set idf to a table (`IDF`). `changed` are settings for this call.
+        IDF weights, set idf to a table (`IDF`). `changed` overrides settings for this call.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
         >>> explanation = scorer.explain("A cat sat.", "The cat sat.")

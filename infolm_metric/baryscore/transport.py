@@ -1,7 +1,7 @@
 """Optimal transport between weighted points.
 
 The squared 2-Wasserstein distance is the minimum cost of a transport plan. The cost of each move is
-the moved mass times the squared Euclidean distance. The linear program is solved exactly. POT is
+the mass moved times the squared Euclidean distance. The linear program is solved exactly. POT is
 imported when the first distance is computed.
 """
 

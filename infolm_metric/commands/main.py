@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
-        reason = f"{error.strerror}; check the free disk space"
+        reason = f"{error.strerror}; check available disk space"
         print(f"infolm: error: cannot write standard output: {reason}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:

@@ -126,7 +126,7 @@ class EncodingScorer(Scorer):
     # Steps of scoring.
 
     def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
-        """Count document frequencies in the texts that the setting `idf` selects."""
+        """Count document frequencies in the texts that the `idf` setting selects."""
         tables = {}
         for side in settings.idf_sides:
             documents = texts[side]

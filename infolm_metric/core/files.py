@@ -191,7 +191,7 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        message = f"cannot write {os.fspath(path)}: {error.strerror}; check the free disk space"
+        message = f"cannot write {os.fspath(path)}: {error.strerror}; check available disk space"
         raise OSError(message) from error
     finally:
         with suppress(OSError):  # a read-only disk refuses even to unlink a missing file

@@ -123,7 +123,7 @@ class IDF:
         """Raise ValueError unless the tokenizer `name` with this `fingerprint` made the table."""
         if fingerprint != self.tokenizer:
             raise ValueError(
-                f"this idf table belongs to the tokenizer {self._label}, but the model uses "
+                f"this idf table was computed with the tokenizer {self._label}, but the model uses "
                 f"{_tokenizer_label(name, fingerprint)}; create a table with the model's tokenizer "
                 "(IDF.from_corpus), or use the model that the table was created with"
             )
@@ -184,7 +184,7 @@ class IDF:
     ) -> IDF:
         """Create a table by adding up the counts of parts of a corpus.
 
-        `rows` contains the result of `count_tokens` for each part. `fingerprint` belongs to
+        `rows` contains the result of `count_tokens` for each part. `fingerprint` identifies
         `tokenizer`, and `name` is for messages. Raises ValueError if there are no documents.
         """
         size = vocabulary_size(tokenizer, fingerprint)

@@ -171,7 +171,7 @@ class Checkpoint(ModelFiles):
 
     @cached_property
     def english(self) -> np.ndarray | None:
-        """Token weights as evidence against English, int64 [vocab], or None.
+        """Tokens' weights of evidence that a text is not English, int64 [vocab], or None.
 
         Weights exist only for BERT's uncased English vocabulary, which the bundled models use.
         """

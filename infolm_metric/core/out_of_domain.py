@@ -42,7 +42,7 @@ ELSEWHERE = frozenset(" ".join(WORDS.values()).split())
 
 
 def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
-    """Return each token's weight as evidence against English, or for it if negative.
+    """Return each token's weight of evidence that a text is not English (may be negative).
 
     `vocabulary` is BERT's uncased English WordPiece vocabulary, and `idf` contains the inverse
     document frequencies of its ids in English paragraphs, [vocab].

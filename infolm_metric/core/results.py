@@ -158,7 +158,7 @@ class Result(Mapping[str, Any]):
         return f"<Result of {pairs} {noun}: {means} ({better} is better), {self.signature!r}>"
 
     def mean(self, name: str) -> float:
-        """Return the corpus score: the mean of the scores `name`, clipped to their range."""
+        """Return the corpus score: the mean of the `name` scores, clipped to their range."""
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:

@@ -31,7 +31,7 @@ from infolm_metric.core.idf import IDF
 BUNDLED = "bundled"
 BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
 REUSED_BYTES = 1 << 30
-# Values of the setting `idf` by word, for command lines and configuration files.
+# Values of the `idf` setting by word, for command lines and configuration files.
 IDF_WORDS: dict[str, bool | str] = {
     **dict.fromkeys(("references", "true"), "references"),
     **dict.fromkeys(("none", "false", "no"), False),  # "no" in signatures
@@ -301,7 +301,7 @@ def _number_or_word(word: str) -> int | float | str:
 
 
 def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str | IDF:
-    """Resolve the setting `idf` to "references", "separate", False or a table.
+    """Resolve the `idf` setting to "references", "separate", False or a table.
 
     "bundled" loads the package's table, and a path loads a saved table. See `IDF_WORDS` for other
     words.

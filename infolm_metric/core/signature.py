@@ -59,7 +59,7 @@ class Signature(str):
         return Signature({name: word for name, word in self.fields.items() if name not in names})
 
     def with_fields(self, fields: Mapping[str, object], before: str = "") -> Signature:
-        """Return the signature with additional fields, before the field `before` or at the end.
+        """Return the signature with additional fields, before the `before` field or at the end.
 
         >>> Signature({"metric": "infolm", "model": "m"}).with_fields({"baseline": "b"}, "model")
         'metric:infolm|baseline:b|model:m'

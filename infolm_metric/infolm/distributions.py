@@ -84,7 +84,7 @@ def distributions(
 def predictions(
     groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
 ) -> Predictions:
-    """Yield the group indices, log weights and logits of encoded positions, part by part.
+    """Yield the group indices, log weights and logits of encoded positions in chunks.
 
     Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts in
     a group have the same tokens but different weights. The positions of a group are in order.

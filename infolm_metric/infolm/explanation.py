@@ -18,7 +18,7 @@ class TextView:
 
     Attributes:
         tokens: tokens by position, [positions]; a single mask token if no token is maskable.
-        weights: float64 [positions], with sum 1.
+        weights: float64 [positions], summing to 1.
         log_predictions: log-probabilities, float64 [positions, vocab].
         log_distribution: logarithm of the weighted mean of the probabilities over all positions,
             after interpolation, float64 [vocab].
@@ -93,7 +93,7 @@ def explain_score(
     signature: str,
     vocabulary: list[str],
 ) -> Explanation:
-    """Explain a score by the distributions of both texts."""
+    """Explain a score in terms of the distributions of both texts."""
     (measure,) = settings.names
     shares = measures.shares(
         measure,

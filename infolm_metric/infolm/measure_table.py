@@ -108,7 +108,7 @@ _MEASURES = (
     Measure(
         "alpha_divergence",
         expression="(sum p^alpha q^(1-alpha) - 1) / (alpha (alpha-1))",
-        description="KL(q, p) at alpha -> 0 and KL(p, q) at alpha -> 1",
+        description="KL(q, p) as alpha -> 0 and KL(p, q) as alpha -> 1",
         parameters=(
             Parameter("alpha", "any number except 0 and 1", lambda a: a not in (0.0, 1.0)),
         ),
@@ -118,7 +118,7 @@ _MEASURES = (
     Measure(
         "renyi_divergence",
         expression="log(sum p^alpha q^(1-alpha)) / (alpha-1)",
-        description="KL(p, q) at alpha -> 1; large alphas emphasize the largest ratio p/q",
+        description="KL(p, q) as alpha -> 1; large alphas emphasize the largest ratio p/q",
         parameters=(Parameter("alpha", "any number > 0 except 1", lambda a: a > 0.0 and a != 1.0),),
         # Increases with alpha to log max p/m, and p/m <= 2.
         jensen_bound=_at_most(math.log(2)),
@@ -126,7 +126,7 @@ _MEASURES = (
     Measure(
         "beta_divergence",
         expression="ab_divergence with alpha = 1",
-        description="the paper's gamma divergence; KL(p, q) at beta -> 0",
+        description="the paper's gamma divergence; KL(p, q) as beta -> 0",
         parameters=(
             Parameter("beta", "any number except 0 and -1", lambda b: b not in (0.0, -1.0)),
         ),
@@ -263,7 +263,7 @@ def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
 
 
 def _domain_error(measure: Measure, parameters: dict[str, float]) -> str:
-    """Describe the domain that the parameters violate; return "" if they are valid."""
+    """Describe the domain that the parameters fall outside of; return "" if they are valid."""
     for parameter in measure.parameters:
         name, number = parameter.name, parameters[parameter.name]
         if not parameter.accepts(number):

@@ -1,4 +1,4 @@
-"""Scorer of InfoLM, which compares distributions of texts by information measures."""
+"""InfoLM scorer, which compares distributions of texts by information measures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ COMPARED_ELEMENTS = 1 << 22  # entries of the distributions that are compared in
 
 
 class InfoLMScorer(EncodingScorer):
-    """Scorer of InfoLM; the model is loaded on first use and kept.
+    """InfoLM scorer; the model is loaded on first use and kept.
 
     `settings` is an `InfoLMSettings` object, or None for the defaults. Settings can also be passed
     as keyword arguments, which every method accepts for a single call. The class and its methods
@@ -162,8 +162,8 @@ class InfoLMScorer(EncodingScorer):
         parameters it uses; values outside its domain, such as alpha = 1, are skipped.
 
         `predictions` and `references` are as in `score`. The lists are `temperatures` (values > 0),
-        `interpolations` (0 to 1), `alphas` and `betas` (finite numbers), and `idfs` (values of the
-        setting `idf`); None means the value in the settings. `changed` are settings for this call.
+        `interpolations` (0 to 1), `alphas` and `betas` (finite numbers), and `idfs` (values of
+        `idf`); None means the value in the settings. `changed` overrides settings for this call.
         """
         pairs = check_pairs(predictions, references)
         lists = {
@@ -190,7 +190,7 @@ class InfoLMScorer(EncodingScorer):
         """Return the vocabulary distributions of texts: log-probabilities, float64 [texts, vocab].
 
         `texts` is a non-empty list of strings, which is also the corpus if idf is "references" or
-        "separate". `changed` are settings for this call.
+        "separate". `changed` overrides settings for this call.
         """
         settings = self.settings.replace(**changed)
         texts = check_texts("texts", texts)
@@ -209,12 +209,12 @@ class InfoLMScorer(EncodingScorer):
         return interpolate(weighted_texts, encodings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
-        """Explain a score by the predictions at each position and the contributions of tokens.
+        """Explain a score in terms of the predictions at each position and the tokens' shares.
 
         Return the score of `candidate` against `reference`, the predictions for both texts, and the
         contribution of each vocabulary entry. With idf="references", the reference is the only
         document, so token weights are uniform. For IDF weights, set idf to a table (`IDF`).
-        `changed` are settings for this call, with a single measure and masks_per_pass 0 or 1.
+        `changed` overrides settings for this call, with a single measure and masks_per_pass 0 or 1.
         """
         settings = self.settings.replace(**changed)
         if len(settings.names) > 1:

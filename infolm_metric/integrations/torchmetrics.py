@@ -67,7 +67,7 @@ class TextMetric(torchmetrics.Metric):
         self.pairs = [*self.pairs, encode(pairs)]
 
     def compute(self) -> Tensor | dict[str, Tensor]:
-        """Return the mean score of all pairs on all ranks since the last `reset`.
+        """Return the mean score over all pairs on all ranks since the last `reset`.
 
         The result is a float tensor, or a dictionary from score names to tensors if the settings
         request several scores. Raises TypeError, ValueError or RuntimeError as `distributed_score`

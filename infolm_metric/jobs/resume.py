@@ -284,7 +284,7 @@ def _locked(output: str | os.PathLike[str]) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout:
         raise ValueError(
-            f"another job is writing to {output}; wait until it ends, or choose another output"
+            f"another job is writing to {output}; wait for it to finish, or choose another output"
         ) from None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -307,5 +307,5 @@ def _append(file: FileIO, content: bytes) -> None:
         os.fsync(file.fileno())
     except OSError as error:
         raise OSError(
-            f"cannot write {os.fspath(file.name)}: {error.strerror}; check the free disk space"
+            f"cannot write {os.fspath(file.name)}: {error.strerror}; check available disk space"
         ) from error

@@ -1,4 +1,4 @@
-"""Scorer of MENLI: formulas of NLI probabilities, optionally combined with another metric."""
+"""MENLI scorer: formulas of NLI probabilities, optionally combined with another metric."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PAIR_BYTES = 600  # memory per cached pair, including 24 bytes for its probabili
 
 
 class MENLIScorer(Scorer):
-    """Scorer of MENLI, against references or sources; the model is loaded on first use and kept.
+    """MENLI scorer, against references or sources; the model is loaded on first use and kept.
 
     `settings` is a `MENLISettings` object, or None for the defaults. Settings can also be passed as
     keyword arguments, which every method accepts for a single call. The class and its methods raise
@@ -79,7 +79,7 @@ class MENLIScorer(Scorer):
         """Select the candidate with the best mean score against the others (minimum Bayes risk).
 
         `candidates` is a list of strings, such as samples for one input; texts without tokens are
-        skipped if others have tokens. `changed` are settings for this call, with one formula.
+        skipped if others have tokens. `changed` overrides settings for this call, with one formula.
         """
         settings, texts = self.settings.replace(**changed), check_texts("candidates", candidates)
         with self.lock:

@@ -340,7 +340,7 @@ def _parse_label(name: str) -> str:
 
 
 def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Parse the setting `labels`: two or three names, as a sequence or separated by commas."""
+    """Parse the `labels` setting: two or three names, as a sequence or separated by commas."""
     kinds = tuple(map(_parse_label, labels.split(",") if isinstance(labels, str) else labels))
     if sorted(kinds) not in (sorted(LABELS), TWO_LABELS):
         raise ValueError(

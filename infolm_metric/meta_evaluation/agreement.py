@@ -40,14 +40,14 @@ class Agreement:
         criterion: name of the criterion.
         level: "system" or "text".
         statistic: a coefficient from -1 to 1: "pearson", "spearman", "kendall" or "partial"
-            (Pearson's partial correlation given the text length); or an accuracy from 0 to 1:
+            (partial Pearson correlation given the text length); or an accuracy from 0 to 1:
             "accuracy" (`pairwise_accuracy` of systems, `calibrated_accuracy` of texts) or
             "soft_accuracy" (`soft_pairwise_accuracy`).
         value: the statistic, NaN if it is not defined.
         low: lower end of the bootstrap interval. NaN if it is not defined, as for the calibrated
             accuracy and the soft accuracy.
         high: upper end of the interval.
-        p_values: metric to test against -> two-sided p-value of the difference, NaN if it is not
+        p_values: metric to test against -> two-sided p-value for the difference, NaN if it is not
             defined; from Williams' test for system-level coefficients, else from the bootstrap.
     """
 
@@ -288,7 +288,7 @@ def format_cell(cell: Agreement) -> str:
 
 
 def format_p_value(value: float | None) -> str:
-    """Format a p-value with three decimals.
+    """Format a p-value to three decimal places.
 
     >>> format_p_value(0.0002), format_p_value(0.0312), format_p_value(None)
     ('<0.001', '0.031', '')
@@ -325,7 +325,7 @@ def notes(table: AgreementTable) -> Iterator[str]:
         yield "length: the number of characters; given length: partial Pearson correlation."
     if table.against:
         yield (
-            "p: two-sided p-value of the difference in Pearson's r, not corrected for multiple "
+            "p: two-sided p-value for the difference in Pearson's r, not corrected for multiple "
             "testing (system level: Williams' test, for at least 4 systems; text level: bootstrap)."
         )
     for criterion, number in table.dropped.items():

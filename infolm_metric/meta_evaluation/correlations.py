@@ -176,7 +176,7 @@ def calibrated_accuracy(
 ) -> float:
     """Return the fraction of text pairs for which metric and humans agree on the order or a tie.
 
-    Human scores are often equal, but metric scores rarely are. Therefore, metric differences up to
+    Human scores are often tied, but metric scores rarely are. Therefore, metric differences up to
     a threshold count as ties. The threshold maximizes the accuracy on these data (Deutsch, Foster
     and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At the system
     level, pairs of system means are compared. The result is NaN if no sample has two texts with
@@ -216,7 +216,7 @@ def partial_correlation(
     level: str = "system",
     missing: str = "drop",
 ) -> float:
-    """Return Pearson's partial correlation of a metric with human scores given a covariate.
+    """Return the partial Pearson correlation of a metric with human scores given a covariate.
 
     The linear effect of the `covariate`, such as the text length, is removed from both scores. The
     result, from -1 to 1, is NaN if it is not defined, for example with fewer than 4 systems. See
@@ -273,7 +273,7 @@ def common_scores(
     """Return the grids with NaN at the same positions, and the number of dropped samples.
 
     A sample is dropped if any system has no score or, with "available", if no system has a score.
-    In grids [texts], texts with a missing score are dropped, and the result is [texts, 1].
+    In grids of shape [texts], texts with a missing score are dropped; the result is [texts, 1].
     """
     check_known("missing", missing, MISSING)
     grids = [np.asarray(grid, dtype=float) for grid in grids]

@@ -127,7 +127,7 @@ def _regress(y: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> Interval:
-    """Return the interval of a mean from its changes when each rating is left out in turn.
+    """Return a confidence interval for a mean, given its changes when each rating is left out.
 
     `extra` is added to the jackknife variance.
     """

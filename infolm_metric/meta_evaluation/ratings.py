@@ -116,8 +116,8 @@ def read_ratings(
 ) -> Ratings:
     """Read ratings from a table file, a `datasets.Dataset` or an iterable of dictionaries.
 
-    Systems and ids are converted to strings. Whole numbers are written without a fraction, so 1.0
-    and 1 are the same id.
+    Systems and ids are converted to strings. Whole numbers are written without a decimal point,
+    so 1.0 and 1 are the same id.
 
     Args:
         rows: a file name, or an iterable with one dictionary per row.

@@ -107,7 +107,7 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the two-sided bootstrap p-value of the difference between two statistics.
+    """Return the two-sided bootstrap p-value for the difference between two statistics.
 
     This is twice the fraction of resamples on the rarer side of 0, or NaN if no resample has both
     values. One is added to the numerator and the denominator, so that the p-value is never 0
@@ -189,8 +189,9 @@ def soft_pairwise_accuracy(
 
     This is the mean of 1 - |p_human - p_metric| over all pairs of systems, or NaN for a single
     system (Thompson, Mathur, Deutsch and Khayrallah 2024; reported by WMT since 2024). p is the
-    one-sided p-value of the paired permutation test over samples. It is near 0 if the first system
-    is clearly better, and near 1 if the second system is. All tests use the same permutations.
+    one-sided p-value from the paired permutation test over samples. It is near 0 if the first
+    system is clearly better, and near 1 if the second system is. All tests use the same
+    permutations.
     `human` and `metric` (float64 [systems, samples]) and `missing` are as in `correlation`, and the
     same exceptions are raised; "available" compares two systems on the samples that both have.
 

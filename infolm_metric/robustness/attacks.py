@@ -1,6 +1,6 @@
 """Twelve attacks that perturb a text in a way that a metric should detect.
 
-Nine attacks change the meaning (adequacy), and three damage the language (fluency), as in Chen and
+Nine attacks change the meaning (adequacy), and three degrade the fluency, as in Chen and
 Eger 2023 (MENLI) and Sai et al. 2021. Attacks are deterministic, because the random numbers are
 seeded with the text. An attack that cannot be applied unambiguously is skipped.
 """

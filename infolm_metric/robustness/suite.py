@@ -62,8 +62,8 @@ class AttackResult:
         n: the number of cases with a paraphrase, from which the accuracy is computed.
         accuracy: the fraction of cases in which the paraphrase scores better than the attacked
             anchor; ties count as misses.
-        low: the lower end of the 95% Wilson interval of the accuracy.
-        high: the upper end of the interval.
+        low: the lower bound of the 95% Wilson interval for the accuracy.
+        high: the upper bound of the interval.
         ties: the fraction of cases in which the paraphrase and the attacked anchor score the same.
         sensitivity: the fraction of cases in which a text scores better than the same text after
             the attack. The text is the paraphrase if it could be attacked, otherwise the anchor.
@@ -121,9 +121,10 @@ class MetricResult:
 
 
 def wilson_interval(hits: int, n: int) -> tuple[float, float]:
-    """Return the 95% score interval of a proportion, within [0, 1] (Wilson 1927).
+    """Return the 95% score interval for a proportion, within [0, 1] (Wilson 1927).
 
-    `hits` of the `n` trials are successes. Raises ValueError if `n` is 0 or smaller than `hits`.
+    `hits` is the number of successes in `n` trials. Raises ValueError if `n` is 0 or smaller than
+    `hits`.
 
     >>> low, high = wilson_interval(8, 10)
     >>> round(low, 4), round(high, 4)

@@ -62,7 +62,7 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     {'model_name_or_path': 'bundled', 'idf': False}
     >>> check_settings("infolm", {"device": "cuda"})
     Traceback (most recent call last):
-    ValueError: unknown setting 'device' of infolm; choose from information_measure, alpha, ...
+    ValueError: unknown setting 'device' for infolm; choose from information_measure, alpha, ...
     """
     if not isinstance(metric, str) or metric not in CONTROLS:
         raise ValueError(f"metric must be one of {', '.join(CONTROLS)}, got {metric!r:.60}")
@@ -72,7 +72,7 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     for name, value in (settings or {}).items():
         if name not in controls:
             choices = ", ".join(controls)
-            raise ValueError(f"unknown setting {name!r:.60} of {metric}; choose from {choices}")
+            raise ValueError(f"unknown setting {name!r:.60} for {metric}; choose from {choices}")
         if (words := controls[name].words) and value not in [*words]:
             choices = ", ".join(map(str, words))
             raise ValueError(f"{name} must be one of {choices}, got {value!r:.60}")

@@ -332,7 +332,7 @@ INVALID_METRICS = [
     (InfoLMScorer, {"information_measure": "kl"}, BaselineNotFoundError, "has neither"),
     (InfoLMScorer, {"max_length": 2}, ValueError, "max_length must be at least 3"),
     (InfoLMScorer, {"max_length": 5, "long_text": "error"}, ValueError, "at most max_length=5"),
-    (InfoLMScorer, {"idf": "bundled"}, ValueError, "belongs to the tokenizer 'bundled'"),
+    (InfoLMScorer, {"idf": "bundled"}, ValueError, "with the tokenizer 'bundled'"),
     (BaryScorer, {"layers": 99}, ValueError, "layers must be at most"),
     (BaryScorer, {"model_name_or_path": "./nowhere"}, OSError, "nowhere"),
 ]
