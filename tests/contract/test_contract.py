@@ -509,5 +509,5 @@ def test_idf_tables_of_other_tokenizers_are_rejected(scorer, no_model):
     table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
     foreign = replace(table, tokenizer="5f2e")
     assert f"|idf:{table}|" in scorer.signature(idf=table)
-    with pytest.raises(ValueError, match="idf table belongs to"):
+    with pytest.raises(ValueError, match="idf table was computed with the tokenizer"):
         scorer.score(**PAIRS, idf=foreign)
