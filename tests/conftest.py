@@ -18,7 +18,8 @@ from unittest.mock import patch
 import hypothesis
 import pytest
 
-ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
+# Tests of batch invariance require the CPU, so GPUs are hidden.
+ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 UNSET = ("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE")
 UNSET += ("INFOLM_MODEL", "INFOLM_NLI_MODEL")
 

@@ -65,7 +65,8 @@ def join_pairs(
     """Join each premise with its hypothesis; the longer text is truncated first.
 
     Fast tokenizers also return the removed parts of both texts in all combinations, which can take
-    gigabytes of memory. Their pairs are therefore truncated here, in the same way.
+    gigabytes of memory. Their pairs are therefore truncated here, in the same way as tokenizers
+    0.22 and 0.23.3; tokenizers 0.23.1 and 0.23.2 divide an odd number of tokens differently.
     """
     encoded = tokenizer(
         [premise for premise, _ in pairs],

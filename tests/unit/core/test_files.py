@@ -77,6 +77,7 @@ def test_reference_columns_may_mix_strings_and_lists(file):
     assert list(tables.Source(path, lambda: tables.read_rows(path), None, ["x", "y"])) == pairs
 
 
+LONG_LINE = b"a,b\n" + b"x" * (files.LONGEST + 1)
 MANY_LINES = b'a,b\n"' + b"x\n".rjust(1000) * (files.LONGEST // 999)
 
 
@@ -104,7 +105,7 @@ BAD_TABLES = [
     ("a.json", "[]", "jq -c '.[]' FILE"),
     ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "line 1: not valid UTF-8 (it"),
     ("a.csv", codecs.BOM_UTF16_BE + "a,b\n".encode("utf-16-be"), "iconv -f UTF-16 -t UTF-8"),
-    ("a.csv.gz", gzip.compress(b"a,b\n" + b"x" * (files.LONGEST + 1), 1, mtime=0), "line 2: longer"),
+    ("a.csv.gz", gzip.compress(LONG_LINE, 1, mtime=0), "line 2: longer"),
     ("a.csv.gz", gzip.compress(MANY_LINES, 1, mtime=0), "larger than field limit"),
     ("a.csv.gz", b"candidate", "Not a gzipped file"),
     ("a.jsonl.gz", gzip.compress(b"candidate", mtime=0)[:-9], "cannot read"),
