@@ -5,12 +5,12 @@
     python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with BERTScore and GEMM
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
     python -m tools.speed masks  webnlg2020.en.jsonl    # several masks per pass
-    python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of half precision on scores
+    python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of data types on scores
 
-`rates` and `peers` run all metrics on the same pairs and cores with the same float32 weights; other
-libraries use batches of 64. Each metric runs in a separate process and is warmed up on other texts.
-Times are medians over --repeats and do not include loading the model. "memory" is the increase of
-the peak memory during the timed calls (Linux). "of GEMM" is the throughput in matrix
+`rates` and `peers` run all metrics on the same pairs and device with the same float32 weights;
+other libraries use batches of 64. Each metric runs in a separate process and is warmed up on other
+texts. Times are medians over --repeats and do not include loading the model. "memory" is the
+increase of the peak memory during the timed calls (Linux). "of GEMM" is the throughput in matrix
 multiplications and attention, relative to a multiplication of large matrices in the same data type.
 
 The file has the fields prediction and references. Texts are the first pairs without repeated texts,
@@ -56,7 +56,7 @@ def package_loader(kind: type, **settings: Any) -> Loader:
     )
 
 
-def load_torchmetrics(folder: str) -> Score:
+def load_torchmetrics(folder: str, device: str) -> Score:
     from torchmetrics.text.infolm import InfoLM as Peer
 
     metric = Peer(
@@ -66,7 +66,7 @@ def load_torchmetrics(folder: str) -> Score:
         idf=False,
         max_length=512,  # the default raises an error with transformers 5
         batch_size=PEER_BATCH,
-        device="cpu",
+        device=device,
         verbose=False,
     )
 
@@ -78,12 +78,12 @@ def load_torchmetrics(folder: str) -> Score:
     return score
 
 
-def load_bertscore(folder: str) -> Score:
+def load_bertscore(folder: str, device: str) -> Score:
     from bert_score import BERTScorer
     from transformers import AutoConfig
 
     layers = AutoConfig.from_pretrained(folder).num_hidden_layers
-    scorer = BERTScorer(model_type=folder, num_layers=layers, batch_size=PEER_BATCH, device="cpu")
+    scorer = BERTScorer(model_type=folder, num_layers=layers, batch_size=PEER_BATCH, device=device)
     return scorer.score
 
 
@@ -123,10 +123,11 @@ def time_metric(
     return {"seconds": seconds, "memory": memory, "operations": counter.get_total_flops()}
 
 
-def gemm_rate(dtype: str, size: int = 2048) -> float:
+def gemm_rate(dtype: str, device: str) -> float:
     """Return the operations per second when multiplying two large matrices."""
-    matrix = torch.ones(size, size, dtype=getattr(torch, dtype))
-    return 2 * size**3 / median_seconds(lambda: matrix @ matrix, 5)
+    size = 2048 if device == "cpu" else 16_384
+    matrix = torch.ones(size, size, dtype=getattr(torch, dtype), device=device)
+    return 2 * size**3 / median_seconds(lambda: (matrix @ matrix)[0, 0].item(), 5)
 
 
 def measure(
@@ -141,11 +142,11 @@ def measure(
     results: dict[str, list[dict[str, float]]] = {title: [] for title in runs}
     for repeat in range(arguments.repeats):
         for title, (name, folder, dtype) in runs.items():
-            settings = {"dtype": dtype} if name in OURS else {}
+            settings = {"device": arguments.device} | ({"dtype": dtype} if name in OURS else {})
             job = {"name": name, "folder": folder, "pairs": pairs, "settings": settings}
-            before = gemm_rate(dtype)
+            before = gemm_rate(dtype, arguments.device)
             result = in_process("tools.speed", {**job, "count": repeat == 0}, **threads)
-            peak = (before + gemm_rate(dtype)) / 2
+            peak = (before + gemm_rate(dtype, arguments.device)) / 2
             operations = (results[title] or [result])[0]["operations"]
             result["of GEMM"] = operations / result["seconds"] / peak
             results[title].append(result)
@@ -210,8 +211,8 @@ def peers(arguments: argparse.Namespace) -> None:
                 cells += [f"{100 * result['of GEMM']:.0f}%", f"{result['memory']:.0f}"]
                 rows.append([load, name, *cells])
     header = ["texts", "metric", "pairs/s", "seconds", "time, BERTScore = 1", "of GEMM"]
-    title = f"Comparison with BERTScore on {cpu_name()}"
-    show(title, [*header, "memory, MB"], rows, arguments.csv)
+    device = cpu_name() if arguments.device == "cpu" else torch.cuda.get_device_name()
+    show(f"Comparison with BERTScore on {device}", [*header, "memory, MB"], rows, arguments.csv)
 
 
 def read_columns(arguments: argparse.Namespace) -> list[list[str]]:
@@ -265,19 +266,19 @@ def masks(arguments: argparse.Namespace) -> None:
 
 
 def dtypes(arguments: argparse.Namespace) -> None:
-    columns, measures = read_columns(arguments), [MEASURES[0], MEASURES[1], MEASURES[4]]
-    scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
-    exact, half = (
-        scorer.score(*columns, information_measure=measures, dtype=dtype)["scores"]
-        for dtype in ("float32", "bfloat16")
-    )
-    rows = []
-    for name in measures:
-        x, y = np.asarray(exact[name]), np.asarray(half[name])
-        difference, order = f"{np.abs(x - y).max():.5f}", f"{spearman(x, y):.4f}"
-        rows.append([name, difference, f"{x.max():.3f}", order])
-    header = ["measure", "largest difference", "largest score", "Spearman with float32"]
-    show("bfloat16", header, rows, arguments.csv)
+    """Compare scores in several data types on a device with float32 on the CPU."""
+    columns, measures, rows = read_columns(arguments), [MEASURES[0], MEASURES[1], MEASURES[4]], []
+    infolm = InfoLMScorer(model_name_or_path="bundled", information_measure=measures, idf=False)
+    for scorer in (infolm, BaryScorer(model_name_or_path="bundled", idf=False)):
+        exact = scorer.score(*columns, device="cpu").columns()
+        for dtype in arguments.dtypes:
+            result = scorer.score(*columns, device=arguments.device, dtype=dtype).columns()
+            for name, column in exact.items():
+                x, y = np.asarray(column), np.asarray(result[name])
+                cells = [f"{np.abs(x - y).max():.1e}", f"{x.max():.3f}", f"{spearman(x, y):.4f}"]
+                rows.append([dtype, name, *cells])
+    header = ["dtype", "score", "largest difference", "largest score", "Spearman correlation"]
+    show(f"Scores on {arguments.device} and float32 on the CPU", header, rows, arguments.csv)
 
 
 TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -299,7 +300,8 @@ def main() -> None:
         default="",
         help="part of a row title of `rates` or `peers`, or sample ids for `masks`",
     )
-    parser.add_argument("--dtypes", nargs="+", default=["float32"], help="data types for `peers`")
+    parser.add_argument("--dtypes", nargs="+", default=["float32"], help="for `peers` and `dtypes`")
+    parser.add_argument("--device", default="cpu", help="for `rates`, `peers` and `dtypes`")
     parser.add_argument("--model", help="folder of another encoder for `peers`")
     parser.add_argument("--threads", type=int, help="default: all cores")
     parser.add_argument("--csv", type=Path, help="folder to save the tables in")

@@ -117,11 +117,11 @@ def score_source(
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error) from error
     written = pyarrow.dataset.dataset(output, format="parquet")
-    names = result_columns(scorer.settings, baseline)
-    rows, sums = 0, dict.fromkeys(names, 0.0)
-    for part in written.to_batches(columns=names):
+    added = result_columns(scorer.settings, baseline)
+    rows, sums = 0, dict.fromkeys(added, 0.0)
+    for part in written.to_batches(columns=added):
         rows += len(part)
-        for name in names:
+        for name in added:
             sums[name] += part[name].sum().as_py() or 0.0
     warn(counts, scorer.warning_messages)
     stats = scorer.baseline_stats(scorer.settings, statistics, baseline, references)
