@@ -127,7 +127,7 @@ def gemm_rate(dtype: str, device: str) -> float:
     """Return the operations per second when multiplying two large matrices."""
     size = 2048 if device == "cpu" else 16_384
     matrix = torch.ones(size, size, dtype=getattr(torch, dtype), device=device)
-    return 2 * size**3 / median_seconds(lambda: (matrix @ matrix)[0, 0].item(), 5)
+    return 2 * size**3 / median_seconds(lambda: (matrix @ matrix)[0, 0].item(), 3)
 
 
 def measure(

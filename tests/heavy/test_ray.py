@@ -4,17 +4,17 @@ import os
 from pathlib import Path
 
 import pytest
+from datasets import Dataset
 from pyarrow import Table, parquet
 
 from infolm_metric import InfoLMScorer, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.tables import Source
-from infolm_metric.metrics import METRICS
 from tests.nearly_equal import assert_text_nearly_equal
 from tests.paraphrases import PARAPHRASES
 from tests.random_pairs import write_lines
-from tests.toy import TOY, ToyScorer
+from tests.toy import ToyScorer
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0")
 os.environ.update(RAY_worker_niceness="0")  # otherwise other processes starve the workers
@@ -46,26 +46,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture
-def toy(monkeypatch):
-    """Metric of tests/toy.py, registered in this process only."""
-    monkeypatch.setitem(METRICS, "toy", TOY)
-
-
 def score_alone(kind, **settings):
     """Return the result of one process."""
     pairs = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     return kind(**settings).score(*pairs)
-
-
-def score_rows(rows, scorer):
-    """Score the rows into a folder, as `infolm score --engine ray` does."""
-    from datasets import Dataset
-
-    from infolm_metric.jobs.ray_jobs import score_source
-
-    source = Source("rows", lambda: iter(()), load=lambda: Dataset.from_list(rows))
-    return score_source(scorer, source, "scores.parquet", workers=1)
 
 
 def test_dataset_gets_the_scores_of_one_process(cluster, tiny_bert):
@@ -113,8 +97,12 @@ def test_worker_with_different_settings_is_rejected():
 
 
 def test_existing_column_is_not_overwritten(cluster):
+    from infolm_metric.jobs.ray_jobs import score_source
+
+    rows = [{**row, "toy": 0.5} for row in ROWS]
+    source = Source("rows", lambda: iter(()), load=lambda: Dataset.from_list(rows))
     with pytest.raises(ValueError, match="column 'toy' already exists"):
-        score_rows([{**row, "toy": 0.5} for row in ROWS], ToyScorer())
+        score_source(ToyScorer(), source, "scores.parquet")
 
 
 def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, monkeypatch):
@@ -135,10 +123,10 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     assert "scores.parquet already exists; choose a new folder" in capsys.readouterr().err
 
 
-def test_error_names_the_invalid_row(cluster, toy, capsys):
+def test_error_names_the_invalid_row(cluster, tiny_bert, capsys):
     rows = [{"prediction": "a", "reference": "b"}, {"prediction": None, "reference": "b"}]
     write_lines(Path("wrong.jsonl"), rows)
-    assert main([*ONE_WORKER, "--metric", "toy", "wrong.jsonl", "-o", "none.parquet"]) == 2
+    assert main([*ONE_WORKER, "--model", str(tiny_bert), "wrong.jsonl", "-o", "none.parquet"]) == 2
     errors = capsys.readouterr().err
     assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in errors
 
