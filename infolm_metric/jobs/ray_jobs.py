@@ -104,23 +104,24 @@ def score_source(
     start(verbose)
     data = source.load()
     dataset = _open_files(data) if isinstance(data, str) else ray.data.from_huggingface(data)
+    if not dataset.take(1):
+        raise ValueError(f"{source.name} has no rows; add one row per pair")
     type_of_rows = dict if isinstance(data, str) else row_type(data)
-    output = os.path.abspath(output)  # workers have different working directories
     baseline = resolve_baseline(scorer.settings.metric, rescale_with_baseline)
     names = tuple(source.reference_columns)
     columns = Columns(source.candidate_column, names, source.against_sources, type_of_rows)
     try:
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
         scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
-        scores.write_datasink(_ParquetFiles(output, file_format="parquet"))
+        # Workers have different working directories.
+        scores.write_datasink(_ParquetFiles(os.path.abspath(output), file_format="parquet"))
         counts, references = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error) from error
     written = pyarrow.dataset.dataset(output, format="parquet")
     added = result_columns(scorer.settings, baseline)
-    rows, sums = 0, dict.fromkeys(added, 0.0)
+    rows, sums = written.count_rows(), dict.fromkeys(added, 0.0)
     for part in written.to_batches(columns=added):
-        rows += len(part)
         for name in added:
             sums[name] += part[name].sum().as_py() or 0.0
     warn(counts, scorer.warning_messages)
@@ -311,6 +312,6 @@ def _unwrap_error(error: BaseException) -> BaseException:
     inner: BaseException | None = error
     while inner is not None:
         if type(inner) in (ValueError, TypeError, OSError):
-            return type(inner)(str(inner))
+            return type(inner)(str(inner).partition("\nFailed to ")[0])  # Ray appends advice
         inner = getattr(inner, "cause", None) or inner.__cause__
     return error

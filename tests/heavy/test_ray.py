@@ -127,14 +127,15 @@ def test_error_names_the_invalid_row(cluster, tiny_bert, capsys):
     rows = [{"prediction": "a", "reference": "b"}, {"prediction": None, "reference": "b"}]
     write_lines(Path("wrong.jsonl"), rows)
     assert main([*ONE_WORKER, "--model", str(tiny_bert), "wrong.jsonl", "-o", "none.parquet"]) == 2
-    errors = capsys.readouterr().err
-    assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in errors
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in error
 
 
 INVALID = [
     (["pairs.jsonl", "-o", "scores.jsonl"], "the output must be a folder whose name ends in .parq"),
     (["pairs.csv", "-o", "scores.parquet"], "a table must be a .parquet or .jsonl file"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
+    (["--data", "empty.jsonl", "-o", "scores.parquet"], "empty.jsonl has no rows; add one row"),
 ]
 
 
@@ -142,6 +143,7 @@ INVALID = [
 def test_unsupported_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
     Path("pairs.csv").write_text("candidate,reference\na,b\n")
+    Path("empty.jsonl").touch()
     os.mkfifo("pipe.jsonl")
     assert main(["score", "--engine", "ray", "--idf", "none", *arguments]) == 2
     assert message in capsys.readouterr().err
