@@ -24,10 +24,10 @@ def pairs(count: int) -> Iterator[tuple[str, str]]:
         yield f"the cat {number}", f"a dog {number}"
 
 
-def score(folder: str, warm_up: int, count: int, form: str) -> dict[str, float]:
+def score(folder: str, count: int, form: str) -> dict[str, float]:
     """Score a "list" or a "stream" of pairs, and return the peak memory before and after in MB."""
     scorer = InfoLMScorer(model_name_or_path=folder, idf=False, reuse_memory=REUSE_MEMORY)
-    scorer.score(*map(list, zip(*pairs(warm_up), strict=True)))
+    scorer.score(*map(list, zip(*pairs(1000), strict=True)))
     before = peak_memory()
     if form == "stream":
         total = sum(1 for _ in scorer.stream(pairs(count)))
@@ -42,7 +42,6 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, nargs="+", default=[1000, 100_000])
-    parser.add_argument("--warm-up", type=int, default=1000, help="pairs scored beforehand")
     parser.add_argument("--csv", type=Path, help="folder to save the table in")
     arguments = parser.parse_args()
     from tests import model_families
@@ -51,9 +50,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         model_families.build("bert", Path(folder))
         for form, count in product(("list", "stream"), arguments.pairs):
-            job = {"folder": folder, "warm_up": arguments.warm_up, "count": count, "form": form}
-            before, after = in_process("tools.memory", job).values()
-            rows.append([form, count, f"{after:.0f}", f"{after - before:.1f}"])
+            job = {"folder": folder, "count": count, "form": form}
+            peaks = in_process("tools.memory", job)
+            growth = peaks["after"] - peaks["before"]
+            rows.append([form, count, f"{peaks['after']:.0f}", f"{growth:.1f}"])
     show("Memory", ["input", "pairs", "peak, MB", "increase, MB"], rows, arguments.csv)
 
 

@@ -211,7 +211,8 @@ def peers(arguments: argparse.Namespace) -> None:
                 cells += [f"{100 * result['of GEMM']:.0f}%", f"{result['memory']:.0f}"]
                 rows.append([load, name, *cells])
     header = ["texts", "metric", "pairs/s", "seconds", "time, BERTScore = 1", "of GEMM"]
-    device = cpu_name() if arguments.device == "cpu" else torch.cuda.get_device_name()
+    on_gpu = arguments.device != "cpu"
+    device = torch.cuda.get_device_name(arguments.device) if on_gpu else cpu_name()
     show(f"Comparison with BERTScore on {device}", [*header, "memory, MB"], rows, arguments.csv)
 
 

@@ -88,7 +88,7 @@ def read_rows(path: str) -> Iterator[Row]:
 
 
 def is_table_path(path: str) -> bool:
-    """Return True if the file extension is that of a table.
+    """Return True for the file extensions of tables.
 
     >>> is_table_path("pairs.CSV.gz"), is_table_path("pairs.txt")
     (True, False)

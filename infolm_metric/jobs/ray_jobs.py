@@ -104,20 +104,20 @@ def score_source(
     start(verbose)
     data = source.load()
     dataset = _open_files(data) if isinstance(data, str) else ray.data.from_huggingface(data)
-    if not dataset.take(1):
-        raise ValueError(f"{source.name} has no rows; add one row per pair")
     type_of_rows = dict if isinstance(data, str) else row_type(data)
     baseline = resolve_baseline(scorer.settings.metric, rescale_with_baseline)
     names = tuple(source.reference_columns)
     columns = Columns(source.candidate_column, names, source.against_sources, type_of_rows)
     try:
+        if not dataset.take(1):
+            raise ValueError(f"{source.name} has no rows; add one row per pair")
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
         scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
         # Workers have different working directories.
         scores.write_datasink(_ParquetFiles(os.path.abspath(output), file_format="parquet"))
         counts, references = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
-        raise _unwrap_error(error) from error
+        raise _unwrap_error(error, source.name) from error
     written = pyarrow.dataset.dataset(output, format="parquet")
     added = result_columns(scorer.settings, baseline)
     rows, sums = written.count_rows(), dict.fromkeys(added, 0.0)
@@ -259,8 +259,7 @@ class _Worker:
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         # Checked here, because Ray does not propagate errors from the constructor.
-        expected = Signature(self.signature_fields)
-        if difference := expected.differences(self.scorer.signature()):
+        if difference := Signature(self.signature_fields).differences(self.scorer.signature()):
             raise ValueError(
                 f"a worker's signature differs from the driver's: {difference}; install the same "
                 "model and package versions on all workers"
@@ -307,11 +306,15 @@ def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
     return Pairs.of(pairs, against_sources)
 
 
-def _unwrap_error(error: BaseException) -> BaseException:
-    """Return the ValueError, TypeError or OSError that Ray wrapped, or else the error itself."""
+def _unwrap_error(error: BaseException, source: str) -> BaseException:
+    """Return the ValueError, TypeError or OSError that Ray wrapped, or else the error itself.
+
+    The message starts with the name of the source, and omits the advice that Ray appends.
+    """
     inner: BaseException | None = error
     while inner is not None:
-        if type(inner) in (ValueError, TypeError, OSError):
-            return type(inner)(str(inner).partition("\nFailed to ")[0])  # Ray appends advice
+        kind = next((k for k in (ValueError, TypeError, OSError) if isinstance(inner, k)), None)
+        if kind and not isinstance(inner, ray.exceptions.RayError):
+            return kind(f"{source}: {inner}".partition("\nFailed to ")[0])
         inner = getattr(inner, "cause", None) or inner.__cause__
     return error

@@ -44,9 +44,9 @@ class Agreement:
             "accuracy" (`pairwise_accuracy` of systems, `calibrated_accuracy` of texts) or
             "soft_accuracy" (`soft_pairwise_accuracy`).
         value: the statistic, NaN if it is not defined.
-        low: lower end of the bootstrap interval. NaN if it is not defined, as for the calibrated
+        low: lower bound of the bootstrap interval. NaN if it is not defined, as for the calibrated
             accuracy and the soft accuracy.
-        high: upper end of the interval.
+        high: upper bound of the interval.
         p_values: metric to test against -> two-sided p-value for the difference, NaN if it is not
             defined; from Williams' test for system-level coefficients, else from the bootstrap.
     """

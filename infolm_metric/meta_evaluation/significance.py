@@ -191,9 +191,9 @@ def soft_pairwise_accuracy(
     system (Thompson, Mathur, Deutsch and Khayrallah 2024; reported by WMT since 2024). p is the
     one-sided p-value from the paired permutation test over samples. It is near 0 if the first
     system is clearly better, and near 1 if the second system is. All tests use the same
-    permutations.
-    `human` and `metric` (float64 [systems, samples]) and `missing` are as in `correlation`, and the
-    same exceptions are raised; "available" compares two systems on the samples that both have.
+    permutations. `human` and `metric` (float64 [systems, samples]) and `missing` are as in
+    `correlation`, and the same exceptions are raised; "available" compares two systems on the
+    samples that both have.
 
     >>> human = np.random.default_rng(0).normal(size=(5, 40)) + np.arange(5.0)[:, None]
     >>> soft_pairwise_accuracy(human, 10 * human)

@@ -82,8 +82,9 @@ def test_sources_are_scored_with_a_baseline_and_one_warning(cluster, capsys):
         [rows[0]["prediction"]], sources=[rows[0]["article"]], rescale_with_baseline=True
     )
     expected = [result.columns()[name][0] for name in columns]
-    for row in parquet.read_table("scores.parquet").to_pylist():
-        assert [row[name] for name in columns] == pytest.approx(expected, abs=1e-6)
+    scored = parquet.read_table("scores.parquet")
+    for name, score in zip(columns, expected, strict=True):
+        assert scored[name].to_pylist() == pytest.approx([score] * 300, abs=1e-6)
 
 
 def test_worker_with_different_settings_is_rejected():
@@ -128,13 +129,14 @@ def test_error_names_the_invalid_row(cluster, tiny_bert, capsys):
     write_lines(Path("wrong.jsonl"), rows)
     assert main([*ONE_WORKER, "--model", str(tiny_bert), "wrong.jsonl", "-o", "none.parquet"]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert "row 2 of a batch of 2: 'prediction' must be a string, got None" in error
+    assert "wrong.jsonl: row 2 of a batch of 2: 'prediction' must be a string, got None" in error
 
 
 INVALID = [
     (["pairs.jsonl", "-o", "scores.jsonl"], "the output must be a folder whose name ends in .parq"),
     (["pairs.csv", "-o", "scores.parquet"], "a table must be a .parquet or .jsonl file"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
+    (["--data", "damaged.jsonl", "-o", "scores.parquet"], "error: damaged.jsonl: Expecting value"),
     (["--data", "empty.jsonl", "-o", "scores.parquet"], "empty.jsonl has no rows; add one row"),
 ]
 
@@ -144,6 +146,7 @@ def test_unsupported_inputs_and_outputs_are_rejected(cluster, capsys, arguments,
     write_lines(Path("pairs.jsonl"), ROWS)
     Path("pairs.csv").write_text("candidate,reference\na,b\n")
     Path("empty.jsonl").touch()
+    Path("damaged.jsonl").write_text("text")
     os.mkfifo("pipe.jsonl")
     assert main(["score", "--engine", "ray", "--idf", "none", *arguments]) == 2
     assert message in capsys.readouterr().err

@@ -188,7 +188,7 @@ def test_speed_is_measured(run, data, monkeypatch):
 
 
 def test_memory_is_measured_in_separate_processes(run):
-    assert "| stream | 5 |" in run("memory", "--pairs", 5, "--warm-up", 2)
+    assert "| stream | 5 |" in run("memory", "--pairs", 5)
 
 
 def test_out_of_domain_texts_are_counted(run, data):
