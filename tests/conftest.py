@@ -117,10 +117,10 @@ def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
 def no_model(monkeypatch) -> None:
     """Guard that fails the test if weights are loaded."""
     from infolm_metric.baryscore import scorer
-    from infolm_metric.core import encoders, models
+    from infolm_metric.models import checkpoints, encoders
 
     def load_weights(*arguments: Any, **options: Any) -> None:
         pytest.fail("a model was loaded")
 
-    for module in (models, encoders, scorer):
+    for module in (checkpoints, encoders, scorer):
         monkeypatch.setattr(module, "load_weights", load_weights)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from infolm_metric.core.idf import WeightedText
-from infolm_metric.core.tokenization import Template, TokenizedText
+from infolm_metric.core.tokenization import Template, TokenizedText, WeightedText
 
 CLS, SEP, MASK = 2, 3, 4
 BERT = Template((CLS,), (SEP,), MASK)

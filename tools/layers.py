@@ -26,7 +26,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from infolm_metric import BaryScorer
 from infolm_metric.baryscore.scorer import Encoder
-from infolm_metric.core.encoders import Groups
+from infolm_metric.models.encoders import Groups
 from tools import study
 from tools.data import READERS
 from tools.study import (

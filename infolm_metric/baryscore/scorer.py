@@ -26,26 +26,32 @@ from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
-from infolm_metric.core.determinism import (
-    deterministic_inference,
-    deterministic_linear,
-    float64_device,
-)
-from infolm_metric.core.encoders import FastEncoder, fast_encoder, run_model
-from infolm_metric.core.encoding import Encodings, EncodingScorer, Texts
-from infolm_metric.core.idf import CorpusStatistics, WeightedText
+from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.models import Architecture, Checkpoint, load_weights, non_finite_error
 from infolm_metric.core.results import warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.tokenization import (
     Template,
     TokenizedText,
+    WeightedText,
     Window,
     device_limit,
     packed_batches,
     windows,
 )
+from infolm_metric.models.checkpoints import (
+    Architecture,
+    Checkpoint,
+    load_weights,
+    non_finite_error,
+)
+from infolm_metric.models.determinism import (
+    deterministic_inference,
+    deterministic_linear,
+    float64_device,
+)
+from infolm_metric.models.encoders import FastEncoder, fast_encoder, run_model
+from infolm_metric.models.encoding_scorer import Encodings, EncodingScorer, Texts
 
 # Maximum number of texts in a chunk of pairs, and memory for their points in bytes.
 CHUNK_TEXTS = 2048

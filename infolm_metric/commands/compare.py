@@ -19,7 +19,7 @@ import numpy as np
 from infolm_metric.commands import options
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, is_reliable, warn
-from infolm_metric.core.tables import read_parallel
+from infolm_metric.tables import read_parallel
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
 DOMAIN_COUNTS = ("texts", "out_of_domain")

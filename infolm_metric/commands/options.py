@@ -9,8 +9,8 @@ import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric import metrics
-from infolm_metric.core import files, tables
+from infolm_metric import metrics, tables
+from infolm_metric.core import files
 from infolm_metric.core import settings as fields
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.settings import Settings

@@ -18,8 +18,8 @@ from infolm_metric import metrics
 from infolm_metric.commands import options
 
 if TYPE_CHECKING:
-    from infolm_metric.core.tables import Row
     from infolm_metric.robustness import ExternalScores, MetricResult
+    from infolm_metric.tables import Row
 
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "texts")
 USAGE = "infolm robustness [options] FILE"

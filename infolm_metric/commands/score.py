@@ -32,7 +32,7 @@ from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, is_reliable, mean, warn
-from infolm_metric.core.tables import Source, read_rows
+from infolm_metric.tables import Source, read_rows
 
 if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer

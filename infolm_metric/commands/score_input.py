@@ -6,10 +6,10 @@ import argparse
 import os
 from functools import cache, partial
 
+from infolm_metric import tables
 from infolm_metric.commands import options
-from infolm_metric.core import tables
 from infolm_metric.core.files import STANDARD_INPUT, label
-from infolm_metric.core.tables import Source, resembles_file
+from infolm_metric.tables import Source, resembles_file
 
 INPUT_MODES = "texts as arguments, -c FILE and -r FILE, --data FILE, or --dataset NAME"
 DATASET_OPTIONS = {

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import argparse
 
+from infolm_metric import tables
 from infolm_metric.commands import options
-from infolm_metric.core import files, tables
+from infolm_metric.core import files
 from infolm_metric.core.inputs import check_texts
 
 COLUMN = "candidates"

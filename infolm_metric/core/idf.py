@@ -1,33 +1,25 @@
-"""Inverse document frequencies: tables, document counts and token weights."""
+"""Inverse document frequencies: tables, and statistics of a corpus."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import islice
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from infolm_metric.core.checks import check_value, check_whole
+from infolm_metric.core.document_counts import DISTINCT, count_corpus, vocabulary_size
 from infolm_metric.core.files import write_whole
-from infolm_metric.core.inputs import as_list, check_text
-from infolm_metric.core.tokenization import TokenizedText, check_max_length, tokenize
+from infolm_metric.core.tokenization import check_max_length, tokenizer_fingerprint
 
 FORMAT, VERSION = "infolm idf table", 1
-COUNTS_VERSION = 3  # version of the counts that datasets caches in files
 REMEDY = "create a table with IDF.from_corpus and save it"
-PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
-BATCH = 1000  # documents per row of counts
-SLICE = 100  # documents tokenized at a time; limits memory for long documents
-DISTINCT = 10  # maximum number of distinct documents that are recorded
-
-_sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes up to a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +167,7 @@ class IDF:
         max_length = check_value("max_length", max_length, int | None)
         check_max_length(max_length, tokenizer.num_special_tokens_to_add())
         processes = 1 if processes is None else check_whole("processes", processes)
-        rows = _count(corpus, tokenizer, fingerprint, max_length, column, processes)
+        rows = count_corpus(corpus, tokenizer, fingerprint, max_length, column, processes)
         return cls.from_counts(rows, tokenizer, fingerprint, str(tokenizer.name_or_path))
 
     @classmethod
@@ -308,232 +300,6 @@ class CorpusStatistics:
     def weight_scheme(self, settings: Any) -> str:
         """Return the token weighting scheme, "idf" or "uniform"."""
         return "uniform" if self.idf_tables(settings)[0] is None else "idf"
-
-
-def count_rows(
-    rows: Mapping[str, Any],
-    positions: Iterable[int],
-    *,
-    tokenizer: Any,
-    max_length: int | None,
-    column: str,
-) -> dict[str, list[Any]]:
-    """Count document frequencies in one column of a batch, in the same way as `count_tokens`."""
-    if column not in rows:
-        raise ValueError(
-            f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "
-            "select one with column="
-        )
-    texts = _documents(zip(positions, rows[column], strict=True))
-    return count_tokens(
-        text.tokens
-        for part in batches(texts, SLICE)
-        for text in tokenize(tokenizer, part, max_length, "truncate")
-    )
-
-
-def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
-    """Count document frequencies, int64 [tokens] per document; return columns with one row."""
-    distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
-    for tokens in documents:
-        distinct_tokens.append(np.unique(tokens))
-        digests.add(hashlib.sha256(tokens.tobytes()).hexdigest()[:16])
-    ids, counts = np.unique(np.concatenate(distinct_tokens), return_counts=True)
-    return {
-        "documents": [len(distinct_tokens) - 1],
-        "token_ids": [ids],
-        "counts": [counts],
-        "digests": [sorted(digests)[:DISTINCT]],
-    }
-
-
-def _count(
-    corpus: Any,
-    tokenizer: Any,
-    fingerprint: str,
-    max_length: int | None,
-    column: str,
-    processes: int,
-) -> Iterator[Mapping[str, Any]]:
-    """Yield rows of counts; iterators and short lists are counted without `datasets`."""
-    count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
-    in_memory = isinstance(corpus, list | tuple)
-    if isinstance(corpus, Iterator) or (in_memory and (processes == 1 or len(corpus) <= BATCH)):
-        for part in batches(enumerate(corpus), BATCH):
-            positions, texts = zip(*part, strict=True)
-            yield count({"text": texts}, positions, column="text")
-        return
-
-    from datasets import Features, IterableDataset, List, Value
-
-    dataset, column = _as_dataset(corpus, column)
-    if isinstance(dataset, IterableDataset):
-        start = 0
-        for rows in dataset.iter(batch_size=BATCH):
-            stop = start + len(next(iter(rows.values())))
-            yield count(rows, range(start, stop), column=column)
-            start = stop
-        return
-    # Explicit, because datasets would hash the tokenizer object, which changes with use.
-    side = tokenizer.truncation_side if max_length is not None else None
-    state = [COUNTS_VERSION, dataset._fingerprint, fingerprint, column, max_length, side]
-    numbers = List(Value("int32"))
-    features = {"documents": Value("int64"), "token_ids": numbers, "counts": numbers}
-    features["digests"] = List(Value("string"))
-    processes = min(processes, -(-len(dataset) // BATCH))  # at least one batch per process
-    counts = dataset.map(
-        partial(count, column=column),
-        with_indices=True,
-        batched=True,
-        batch_size=BATCH,
-        remove_columns=dataset.column_names,
-        features=Features(features),
-        num_proc=processes if processes > 1 else None,
-        keep_in_memory=not _can_keep(dataset),
-        new_fingerprint=hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16],
-        desc="Counting documents",
-    )
-    yield from counts.with_format("numpy").iter(batch_size=1)
-
-
-def vocabulary_size(tokenizer: Any, fingerprint: str) -> int:
-    """Return a tokenizer's number of token ids, cached by its fingerprint."""
-    if fingerprint not in _sizes:
-        # From the largest id, because a vocabulary with repeated lines has more ids than tokens.
-        _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
-    return _sizes[fingerprint]
-
-
-def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Yield lists of `size` consecutive items.
-
-    >>> list(batches("abc", 2))
-    [['a', 'b'], ['c']]
-    """
-    items = iter(items)
-    while batch := list(islice(items, size)):
-        yield batch
-
-
-def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
-    """Check and yield the documents in numbered rows of strings or lists of strings."""
-    for position, row in rows:
-        several = isinstance(row, list | tuple | np.ndarray)
-        for index, text in enumerate(row if several else [row]):
-            name = f"corpus[{position}]" + (f"[{index}]" if several else "")
-            if not isinstance(text, str):
-                raise ValueError(
-                    f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
-                    "remove it, use an empty string, or select a column of strings"
-                )
-            check_text(name, text)
-            yield text
-
-
-def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
-    """Return the corpus as a data set with only its text column, and the name of the column."""
-    from datasets import Column, Dataset, Features, IterableColumn, IterableDataset, Value
-
-    sources = Dataset | IterableDataset
-    if isinstance(corpus, Column | IterableColumn) and isinstance(corpus.source, sources):
-        corpus, column = corpus.source, corpus.column_name
-    if isinstance(corpus, dict):  # such as a DatasetDict
-        raise TypeError("corpus must not be a dictionary; select a split, such as corpus['train']")
-    if not isinstance(corpus, sources):
-        texts = list(_documents(enumerate(as_list("corpus", corpus))))
-        return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
-    # A transform can create other columns, and the columns of a stream can be unknown.
-    if corpus.features is None or (
-        isinstance(corpus, Dataset) and corpus.format["type"] == "custom"
-    ):
-        return corpus, column
-    text_columns = [name for name, feature in corpus.features.items() if _holds_text(feature)]
-    if column not in corpus.features:
-        if column != "text" or len(text_columns) != 1:
-            raise ValueError(
-                f"corpus has no column {column!r}; select one with column= (columns with text: "
-                f"{', '.join(map(repr, text_columns)) or 'none'})"
-            )
-        (column,) = text_columns
-    return corpus.with_format(None).select_columns(column), column
-
-
-def _holds_text(feature: Any) -> bool:
-    values = getattr(feature, "feature", feature)  # of a list
-    return getattr(values, "dtype", None) in ("string", "large_string", "string_view")
-
-
-def _can_keep(dataset: Any) -> bool:
-    """Return True if counts can be cached next to the files of the data set."""
-    from datasets import is_caching_enabled
-
-    files = dataset.cache_files
-    folder = os.path.dirname(files[0]["filename"]) or "." if files else ""
-    return is_caching_enabled() and os.access(folder, os.W_OK)
-
-
-# Token weights of a text.
-
-
-@dataclass(frozen=True)
-class WeightedText:
-    """Tokens of a text and their weights."""
-
-    key: tuple[bytes, bytes]  # equal for equal tokens with equal weights
-    text: TokenizedText
-    log_weights: np.ndarray  # float64 [maskable]
-    zero_weight: bool = False  # all IDF weights are 0, so uniform weights are used
-
-    @classmethod
-    def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:
-        """Weight tokens by the IDF weights in `table`, [vocab], or uniformly if it is None.
-
-        Weights sum to 1 over the maskable positions. If all IDF weights are 0, the weights are
-        uniform. The logarithm of a zero weight is -inf.
-        """
-        tokens = text.tokens
-        weights = np.ones(len(tokens)) if table is None else table[tokens]
-        zero = bool(len(tokens)) and not weights.any()
-        if zero:
-            weights = np.ones(len(tokens))
-        with np.errstate(divide="ignore"):
-            log_weights = np.log(weights / weights.sum()) if len(tokens) else np.zeros(0)
-        return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, zero)
-
-
-# Tokenizer of a table.
-
-
-def tokenizer_fingerprint(tokenizer: Any) -> str:
-    """Return a hash of everything that determines a tokenizer's output, 16 hexadecimal digits.
-
-    The hash depends on vocabulary, normalization and word splitting, and possibly on the version of
-    the `tokenizers` library. It does not change when a tokenizer is used, saved or loaded.
-
-    >>> from transformers import BertTokenizer
-    >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "cat": 5}
-    >>> cased, lower = (BertTokenizer(vocab=words, do_lower_case=lower) for lower in (False, True))
-    >>> tokenizer_fingerprint(cased) == tokenizer_fingerprint(lower)
-    False
-    """
-    if not hasattr(tokenizer, "all_special_ids"):
-        raise TypeError(
-            "tokenizer must be a tokenizer of transformers, such as InfoLMScorer(...).tokenizer, "
-            f"got {tokenizer!r:.60}"
-        )
-    if tokenizer.is_fast:
-        backend = tokenizer.backend_tokenizer
-        if backend.truncation is not None or backend.padding is not None:  # from its last call
-            # On a copy, because changing the user's tokenizer could affect other threads.
-            backend = type(backend).from_str(backend.to_str())
-            backend.no_truncation()
-            backend.no_padding()
-        rules = backend.to_str()
-    else:  # written in Python: hash its vocabulary and the ids of PROBE
-        vocabulary = sorted(tokenizer.get_vocab().items())
-        rules = json.dumps([type(tokenizer).__name__, vocabulary, tokenizer(PROBE)["input_ids"]])
-    special = json.dumps(sorted(tokenizer.all_special_ids))
-    return hashlib.sha256((special + rules).encode()).hexdigest()[:16]
 
 
 def _tokenizer_label(name: str, fingerprint: str) -> str:

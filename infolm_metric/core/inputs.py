@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 _brief = reprlib.Repr()
@@ -238,3 +239,14 @@ def _is_list(values: Any) -> bool:
 
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Yield lists of `size` consecutive items.
+
+    >>> list(batches("abc", 2))
+    [['a', 'b'], ['c']]
+    """
+    items = iter(items)
+    while batch := list(islice(items, size)):
+        yield batch

@@ -22,8 +22,8 @@ from tqdm import tqdm
 from infolm_metric.core import __version__, baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.checks import check_value
-from infolm_metric.core.idf import CorpusStatistics, batches
-from infolm_metric.core.inputs import Pairs, check_pairs, check_texts, iterate_pairs
+from infolm_metric.core.idf import CorpusStatistics
+from infolm_metric.core.inputs import Pairs, batches, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.settings import ordered_fields
 from infolm_metric.core.signature import Signature
@@ -41,7 +41,8 @@ class Scorer(ABC):
 
     A metric is a subclass that implements `score_chunk` and, if applicable, `bounds` and
     `model_fields`. A metric that encodes each text once and compares encodings extends
-    `core.encoding.EncodingScorer` instead. The model is loaded on first use and kept in memory.
+    `models.encoding_scorer.EncodingScorer` instead. The model is loaded on first use and kept in
+    memory.
 
     `settings` are by default the metric's default settings. Keyword arguments override single
     settings, both here and in method calls. Invalid settings raise TypeError or ValueError.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
+PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
 SLICE = 1000  # texts tokenized at a time
 # Maximum tokens per forward pass by device type, for batch_size="auto".
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
@@ -219,3 +222,61 @@ def windows(text: TokenizedText, template: Template, max_length: int | None) -> 
             in_window = positions[indices] - first - start + len(template.prefix)
             pieces.append(Window(ids, indices, in_window))
     return pieces
+
+
+@dataclass(frozen=True)
+class WeightedText:
+    """Tokens of a text and their weights."""
+
+    key: tuple[bytes, bytes]  # equal for equal tokens with equal weights
+    text: TokenizedText
+    log_weights: np.ndarray  # float64 [maskable]
+    zero_weight: bool = False  # all IDF weights are 0, so uniform weights are used
+
+    @classmethod
+    def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:
+        """Weight tokens by the IDF weights in `table`, [vocab], or uniformly if it is None.
+
+        Weights sum to 1 over the maskable positions. If all IDF weights are 0, the weights are
+        uniform. The logarithm of a zero weight is -inf.
+        """
+        tokens = text.tokens
+        weights = np.ones(len(tokens)) if table is None else table[tokens]
+        zero = bool(len(tokens)) and not weights.any()
+        if zero:
+            weights = np.ones(len(tokens))
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(weights / weights.sum()) if len(tokens) else np.zeros(0)
+        return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, zero)
+
+
+def tokenizer_fingerprint(tokenizer: Any) -> str:
+    """Return a hash of everything that determines a tokenizer's output, 16 hexadecimal digits.
+
+    The hash depends on vocabulary, normalization and word splitting, and possibly on the version of
+    the `tokenizers` library. It does not change when a tokenizer is used, saved or loaded.
+
+    >>> from transformers import BertTokenizer
+    >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "cat": 5}
+    >>> cased, lower = (BertTokenizer(vocab=words, do_lower_case=lower) for lower in (False, True))
+    >>> tokenizer_fingerprint(cased) == tokenizer_fingerprint(lower)
+    False
+    """
+    if not hasattr(tokenizer, "all_special_ids"):
+        raise TypeError(
+            "tokenizer must be a tokenizer of transformers, such as InfoLMScorer(...).tokenizer, "
+            f"got {tokenizer!r:.60}"
+        )
+    if tokenizer.is_fast:
+        backend = tokenizer.backend_tokenizer
+        if backend.truncation is not None or backend.padding is not None:  # from its last call
+            # On a copy, because changing the user's tokenizer could affect other threads.
+            backend = type(backend).from_str(backend.to_str())
+            backend.no_truncation()
+            backend.no_padding()
+        rules = backend.to_str()
+    else:  # written in Python: hash its vocabulary and the ids of PROBE
+        vocabulary = sorted(tokenizer.get_vocab().items())
+        rules = json.dumps([type(tokenizer).__name__, vocabulary, tokenizer(PROBE)["input_ids"]])
+    special = json.dumps(sorted(tokenizer.all_special_ids))
+    return hashlib.sha256((special + rules).encode()).hexdigest()[:16]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from infolm_metric.core.determinism import to_float64
+from infolm_metric.models.determinism import to_float64
 
 SMALLEST_GAP = 1e-70  # within this distance of a singular parameter, the limit is returned
 SINGULAR = 1e-3  # within this distance of one, matrix products are too inaccurate

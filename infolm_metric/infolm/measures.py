@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from infolm_metric.core.determinism import to_float64
 from infolm_metric.core.tokenization import device_limit
 from infolm_metric.infolm.ab_divergence import ab_matrix, ab_terms, ab_value, excess, nonzero
 from infolm_metric.infolm.measure_table import (
@@ -42,6 +41,7 @@ from infolm_metric.infolm.measure_table import (
     resolve,
     upper_bound,
 )
+from infolm_metric.models.determinism import to_float64
 
 __all__ = ["MeasureSpec", "compare", "compare_all", "compare_each", "shares"]
 __all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]

@@ -12,12 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.core.encoding import Encodings, EncodingScorer, Texts, reduce_references
-from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText
+from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_pairs, check_texts
-from infolm_metric.core.models import Checkpoint
 from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
 from infolm_metric.core.scorer import Progress, no_progress
+from infolm_metric.core.tokenization import WeightedText
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
     Predictions,
@@ -30,6 +29,8 @@ from infolm_metric.infolm.explanation import Explanation, TextView, explain_scor
 from infolm_metric.infolm.masked_lm import ARCHITECTURE, HEADS, MaskedLM
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
+from infolm_metric.models.checkpoints import Checkpoint
+from infolm_metric.models.encoding_scorer import Encodings, EncodingScorer, Texts, reduce_references
 
 # Maximum memory for the distributions of a chunk of pairs, in bytes, and maximum number of texts in
 # a chunk. A sweep needs more memory, because it has several distributions per text.

@@ -30,8 +30,8 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.signature import Signature
-from infolm_metric.core.tables import Source, parse_pair, row_type
 from infolm_metric.jobs.resume import check_new_columns, result_columns
+from infolm_metric.tables import Source, parse_pair, row_type
 
 if TYPE_CHECKING:
     from ray.data import Dataset

@@ -30,12 +30,12 @@ from tqdm import tqdm
 from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline
 from infolm_metric.core.checks import check_whole
-from infolm_metric.core.idf import CorpusStatistics, batches
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.idf import CorpusStatistics
+from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.signature import Signature
-from infolm_metric.core.tables import Row, Source
+from infolm_metric.tables import Row, Source
 
 CHUNK = 256  # pairs that are scored and written together
 COUNTED = 1024  # pairs whose document frequencies are counted together

@@ -15,22 +15,16 @@ from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_texts
-from infolm_metric.core.models import Checkpoint, ModelHolder, open_model
-from infolm_metric.core.out_of_domain import count_out_of_domain
 from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.core.tokenization import check_max_length, tokenize
 from infolm_metric.menli.combination import CombinedMetric, scaled
-from infolm_metric.menli.nli import ARCHITECTURE, NLIModel, join_pairs, load_nli
 from infolm_metric.menli.recall import TokenRecall
-from infolm_metric.menli.settings import (
-    FORMULAS,
-    NEEDS_SOURCES,
-    RECALL,
-    Labels,
-    MENLISettings,
-    read_labels,
-)
+from infolm_metric.menli.settings import FORMULAS, NEEDS_SOURCES, RECALL, MENLISettings
+from infolm_metric.models.checkpoints import Checkpoint, ModelHolder, open_model
+from infolm_metric.models.nli import ARCHITECTURE, NLIModel, join_pairs, load_nli
+from infolm_metric.models.nli_settings import Labels, read_labels
+from infolm_metric.models.out_of_domain import count_out_of_domain
 
 PAIR_BYTES = 600  # memory per cached pair, including 24 bytes for its probabilities
 

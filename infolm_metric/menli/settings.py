@@ -9,7 +9,6 @@ Source: Chen and Eger, "MENLI: Robust Evaluation Metrics from Natural Language I
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -18,7 +17,8 @@ from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, resolve_baseline
 from infolm_metric.core.checks import check_fraction, score_names
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import BUNDLED, ModelSettings, Settings
+from infolm_metric.core.settings import BUNDLED, Settings
+from infolm_metric.models.nli_settings import NLISettings
 
 # Weights of e, n and c; a score lies between the smallest and the largest weight.
 FORMULAS: dict[str, tuple[int, int, int]] = {
@@ -27,15 +27,6 @@ FORMULAS: dict[str, tuple[int, int, int]] = {
     "e-n": (1, -1, 0),
     "e-c": (1, 0, -1),
     "e-n-2c": (1, -1, -2),
-}
-LABELS = ("entailment", "neutral", "contradiction")
-TWO_LABELS = ["entailment", "not_entailment"]
-# Patterns that match the beginning of a lowercased label name.
-KINDS = {
-    "entailment": re.compile("entail"),
-    "neutral": re.compile("neutral"),
-    "contradiction": re.compile("contradict"),
-    "not_entailment": re.compile("no[nt][ _-]?entail"),
 }
 WEIGHT = 0.2  # weight of the NLI score in a combination; 0.2 to 0.3 is best for MT (Chen and Eger)
 # Value of `combine_with` for token recall.
@@ -56,7 +47,7 @@ NEEDS_SOURCES = "task='source' compares predictions with sources, not with refer
 
 
 @dataclass(frozen=True, kw_only=True)
-class MENLISettings(ModelSettings):
+class MENLISettings(NLISettings):
     """Settings of MENLI.
 
     Args:
@@ -79,12 +70,7 @@ class MENLISettings(ModelSettings):
             if it has one, otherwise 0.5 with recall and 0.2 with another metric.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline; None: the package's baseline.
-        labels: label names in the order of the model's outputs, such as
-            contradiction,neutral,entailment; None: read from the model's configuration.
         probabilities: also return the probabilities e, n and c for each score.
-        max_length: maximum number of tokens in both texts together, including special tokens; None:
-            the model's limit.
-        long_text: handling of longer pairs: truncate (the longer text first) or error.
 
     >>> MENLISettings(formula=["e", "e-c"]).names
     ('e', 'e-c')
@@ -96,8 +82,7 @@ class MENLISettings(ModelSettings):
     metric = "menli"
     names_field = "formula"
     default_model = "microsoft/deberta-large-mnli"  # the authors' NLI-D
-    model_variable = "INFOLM_NLI_MODEL"
-    not_in_signature = ModelSettings.not_in_signature | {"probabilities"}
+    not_in_signature = NLISettings.not_in_signature | {"probabilities"}
     takes_sources = True
 
     task: Literal["translation", "summary", "source", "answer"] | None = field(
@@ -109,10 +94,7 @@ class MENLISettings(ModelSettings):
     combine_with: Literal["infolm", "baryscore", "recall", "none"] | Settings | None = None
     nli_weight: float | None = None
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
-    labels: str | tuple[str, ...] | None = None
     probabilities: bool = False
-    max_length: int | None = field(default=None, metadata={"signature": ""})
-    long_text: Literal["truncate", "error"] = field(default="truncate", metadata={"signature": ""})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,8 +104,6 @@ class MENLISettings(ModelSettings):
             )
             names = score_names("formula", formula, {name: name for name in FORMULAS})
             object.__setattr__(self, "formula", names)
-        if self.labels is not None:
-            object.__setattr__(self, "labels", _label_names(self.labels))
         if self.combination == RECALL and self.combine_baseline is not None:
             raise ValueError(
                 "combine_baseline must be None with combine_with='recall', got "
@@ -250,7 +230,7 @@ class MENLISettings(ModelSettings):
     def signature_fields(self) -> dict[str, object]:
         """Return the signature fields, including a combination's fields if there is one."""
         fields = super().signature_fields() | {"direction": self.resolve("direction")}
-        for name in ("combine_with", "nli_weight", "combine_baseline", "labels"):
+        for name in ("combine_with", "nli_weight", "combine_baseline"):
             fields.pop(name)  # the scorer adds the values in use
         if self.other_name is not None:
             fields |= {"nli_weight": self.weight, "combine_with": self.other_name}
@@ -278,73 +258,3 @@ class MENLISettings(ModelSettings):
             return [settings]
         forms = [other.idf for other in self.other.baseline_settings()]
         return [settings.replace(combine_with=self.other.replace(idf=form)) for form in forms]
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Output index of each label; with two labels, only entailment has an index."""
-
-    entailment: int
-    neutral: int | None
-    contradiction: int | None
-
-    @property
-    def three_way(self) -> bool:
-        """True if the model distinguishes neutral from contradiction."""
-        return self.neutral is not None
-
-    @property
-    def order(self) -> str:
-        """Initials of the labels in output order, as in the signature.
-
-        >>> Labels(2, 1, 0).order
-        'cne'
-        """
-        places = {self.entailment: "e", self.neutral: "n", self.contradiction: "c"}
-        return "".join(places.get(index, "-") for index in range(3 if self.three_way else 2))
-
-
-def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | None) -> Labels:
-    """Find the output index of each label in a model's `id2label`, or in `labels`.
-
-    The three names must begin with "entail", "neutral" and "contradict" (case-insensitive). Models
-    with two labels, "entailment" and "not_entailment", are also accepted.
-
-    >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
-    Labels(entailment=2, neutral=1, contradiction=0)
-    """
-    names = [id2label[index] for index in sorted(id2label)]
-    if labels is not None:
-        if len(labels) != len(names):
-            raise ValueError(
-                f"labels must name the {len(names)} outputs of the model {model!r} in order, got "
-                f"{', '.join(labels)}"
-            )
-        names = list(labels)
-    kinds = list(map(_parse_label, names))
-    if sorted(kinds) == sorted(LABELS):
-        return Labels(*(kinds.index(kind) for kind in LABELS))
-    if sorted(kinds) == TWO_LABELS:
-        return Labels(kinds.index("entailment"), None, None)
-    raise ValueError(
-        f"the labels of the model {model!r} must be entailment, neutral and contradiction, got "
-        f"{', '.join(map(repr, names))}; if it is an NLI model, pass its labels in output order, "
-        f"as in labels={','.join(LABELS)!r}; otherwise choose an NLI model"
-    )
-
-
-def _parse_label(name: str) -> str:
-    """Return the key in KINDS that matches a label name, or "" if none matches."""
-    name = name.strip().casefold()
-    return next((kind for kind, pattern in KINDS.items() if pattern.match(name)), "")
-
-
-def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Parse the `labels` setting: two or three names, as a sequence or separated by commas."""
-    kinds = tuple(map(_parse_label, labels.split(",") if isinstance(labels, str) else labels))
-    if sorted(kinds) not in (sorted(LABELS), TWO_LABELS):
-        raise ValueError(
-            "labels must be entailment, neutral and contradiction, or entailment and "
-            f"not_entailment, in the order of the model's outputs, got {labels!r}"
-        )
-    return kinds

@@ -25,7 +25,7 @@ import numpy as np
 
 from infolm_metric.core.checks import check_known
 from infolm_metric.core.inputs import as_list
-from infolm_metric.core.tables import Row, cell, parse_pair, read_rows
+from infolm_metric.tables import Row, cell, parse_pair, read_rows
 
 # Default column of human scores in rows without systems.
 SCORE = "score"

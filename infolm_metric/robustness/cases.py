@@ -13,9 +13,9 @@ from typing import Any
 
 from infolm_metric.core.checks import check_known, check_whole
 from infolm_metric.core.inputs import check_text, check_texts
-from infolm_metric.core.tables import Row, parse_references, read_rows
 from infolm_metric.robustness.attacks import ATTACKS, attack, stable_hash
 from infolm_metric.robustness.grammar import spell_numbers
+from infolm_metric.tables import Row, parse_references, read_rows
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import gradio as gr
 import pandas as pd
 
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.tables import parse_pair, read_rows
+from infolm_metric.tables import parse_pair, read_rows
 
 from . import events, limits
 from .appearance import HIGHER, LOWER, TEXTS, count, notes, notice, number, unrelated_words

@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 
 from infolm_metric import IDF, measures
-from infolm_metric.core.idf import tokenizer_fingerprint
+from infolm_metric.core.tokenization import tokenizer_fingerprint
 
 from .appearance import CANDIDATE, NEUTRAL, REFERENCE, TEXTS, ExplanationView, number
 from .components import bar_plot, bars, table

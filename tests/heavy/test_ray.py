@@ -10,7 +10,7 @@ from pyarrow import Table, parquet
 from infolm_metric import InfoLMScorer, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.core.tables import Source
+from infolm_metric.tables import Source
 from tests.nearly_equal import assert_text_nearly_equal
 from tests.paraphrases import PARAPHRASES
 from tests.random_pairs import write_lines

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric.core import files, tables
+from infolm_metric import tables
+from infolm_metric.core import files
 
 # All characters at which str.splitlines splits, except the line feed.
 ODD = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\rh"

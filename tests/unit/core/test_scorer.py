@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from infolm_metric import IDF, InfoLMScorer, InfoLMSettings
 from infolm_metric.core import scorer as core_scorer
-from infolm_metric.core.encoding import reduce_references
+from infolm_metric.models.encoding_scorer import reduce_references
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import random_pairs
 from tests.toy import ToyScorer, ToySettings

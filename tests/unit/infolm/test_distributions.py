@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infolm_metric.core.idf import WeightedText
+from infolm_metric.core.tokenization import WeightedText
 from infolm_metric.infolm import distributions
 from infolm_metric.infolm.distributions import Accumulator, batches, split
 from tests.made_texts import BERT, MASK, make_text

@@ -9,14 +9,13 @@ from torch.nn.modules.module import register_module_forward_hook
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
 
-from infolm_metric.core import encoders
-from infolm_metric.core.determinism import FEW
-from infolm_metric.core.idf import WeightedText
-from infolm_metric.core.models import open_checkpoint
-from infolm_metric.core.tokenization import tokenize
+from infolm_metric.core.tokenization import WeightedText, tokenize
 from infolm_metric.infolm import distributions, masked_lm
 from infolm_metric.infolm.distributions import split
 from infolm_metric.infolm.settings import InfoLMSettings
+from infolm_metric.models import encoders
+from infolm_metric.models.checkpoints import open_checkpoint
+from infolm_metric.models.determinism import FEW
 from tests.model_families import FAMILIES, SENTENCES, edit_copy
 
 FAST = [family for family in FAMILIES if family in encoders.FAMILIES]

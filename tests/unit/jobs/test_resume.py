@@ -24,9 +24,9 @@ from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.core.tables import Source, read_parallel, read_rows
 from infolm_metric.jobs import resume
 from infolm_metric.jobs.resume import run_job
+from infolm_metric.tables import Source, read_parallel, read_rows
 from tests.random_pairs import random_pairs, write_lines
 from tests.toy import ToyScorer
 

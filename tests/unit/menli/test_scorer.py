@@ -13,8 +13,8 @@ from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, Baseli
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import is_reliable, join_results
-from infolm_metric.menli.nli import NLIModel, join_pairs
 from infolm_metric.menli.settings import FORMULAS
+from infolm_metric.models.nli import NLIModel, join_pairs
 from tests.model_families import SENTENCES
 from tests.nearly_equal import assert_nearly_equal
 from tests.nli_models import LABELS, MODELS, build_bart, reorder_outputs

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import infolm_metric
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.menli.scorer import formula_values
-from infolm_metric.menli.settings import FORMULAS, Labels, MENLISettings, read_labels
+from infolm_metric.menli.settings import FORMULAS, MENLISettings
+from infolm_metric.models.nli_settings import Labels, read_labels
 from tests import reference_menli
 
 BASELINE = Path(infolm_metric.__file__).parent / "bundled/infolm_baseline.json"

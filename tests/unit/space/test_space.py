@@ -17,8 +17,8 @@ from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.commands.main import main
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.measures import MEASURES
-from infolm_metric.menli.nli import NLIModel
 from infolm_metric.metrics import METRICS
+from infolm_metric.models.nli import NLIModel
 from space.page import appearance, compare_tab, file_tab, limits, scoring, settings
 from space.page.scoring import compare
 from tests.project_files import ROOT

@@ -16,13 +16,13 @@ from transformers import (
     AutoModelForSequenceClassification,
 )
 
-from infolm_metric.core.determinism import deterministic_inference
-from infolm_metric.core.encoders import Heads, ModelWithHead, run_model
-from infolm_metric.core.models import Architecture, Checkpoint, non_finite_error
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.tokenization import TOKENS_PER_BATCH, device_limit, packed_batches
-from infolm_metric.menli.settings import Labels, MENLISettings
+from infolm_metric.models.checkpoints import Architecture, Checkpoint, non_finite_error
+from infolm_metric.models.determinism import deterministic_inference
+from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
+from infolm_metric.models.nli_settings import Labels, NLISettings
 
 ARCHITECTURE = Architecture(
     AutoModelForSequenceClassification,
@@ -31,7 +31,7 @@ ARCHITECTURE = Architecture(
     remedy='choose an NLI model such as "cross-encoder/nli-deberta-v3-base" or "bundled"',
     part="classifier",
     folder=BUNDLED_FOLDER / "nli",
-    variable=MENLISettings.model_variable,
+    variable=NLISettings.model_variable,
     attention="eager",  # batch-invariant, unlike fused attention
 )
 PROBES = (
@@ -163,7 +163,7 @@ class NLIModel(ModelWithHead):
         return logits[: len(ids)]
 
 
-def load_nli(checkpoint: Checkpoint, settings: MENLISettings, labels: Labels) -> NLIModel:
+def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> NLIModel:
     """Load a checkpoint's model, and check that all of its weights are trained.
 
     If the model misclassifies one of two simple pairs, warn that its labels may be wrong.

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from infolm_metric.core import determinism
+from infolm_metric.models import determinism
 from tests.processes import printed
 from tests.project_files import ROOT
 

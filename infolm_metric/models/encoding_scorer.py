@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor
 
-from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText, batches, count_tokens
-from infolm_metric.core.inputs import Pairs, check_text
-from infolm_metric.core.models import Architecture, Checkpoint, ModelHolder, open_model
-from infolm_metric.core.out_of_domain import count_out_of_domain
+from infolm_metric.core.document_counts import count_tokens
+from infolm_metric.core.idf import IDF, CorpusStatistics
+from infolm_metric.core.inputs import Pairs, batches, check_text
 from infolm_metric.core.results import ChunkScores, Result
 from infolm_metric.core.scorer import CHUNK, Progress, Scorer, no_progress
-from infolm_metric.core.tokenization import TokenizedText, tokenize
+from infolm_metric.core.tokenization import TokenizedText, WeightedText, tokenize
+from infolm_metric.models.checkpoints import Architecture, Checkpoint, ModelHolder, open_model
+from infolm_metric.models.out_of_domain import count_out_of_domain
 
 KEPT_TEXTS = 1 << 14  # maximum number of cached tokenized texts
 SLICE = 1 << 12  # documents that are tokenized at a time

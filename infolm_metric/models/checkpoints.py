@@ -39,12 +39,17 @@ from transformers.utils import (
 )
 from transformers.utils.hub import get_checkpoint_shard_files
 
-from infolm_metric.core.determinism import limit_threads_of_forks, make_products_reproducible
-from infolm_metric.core.idf import IDF, tokenizer_fingerprint
-from infolm_metric.core.out_of_domain import token_weights
+from infolm_metric.core.idf import IDF
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
-from infolm_metric.core.tokenization import Template, check_max_length, find_template
+from infolm_metric.core.tokenization import (
+    Template,
+    check_max_length,
+    find_template,
+    tokenizer_fingerprint,
+)
+from infolm_metric.models.determinism import limit_threads_of_forks, make_products_reproducible
+from infolm_metric.models.out_of_domain import token_weights
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),

@@ -6,8 +6,8 @@ import warnings
 import pytest
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
-from infolm_metric.core.out_of_domain import count_out_of_domain
 from infolm_metric.core.results import is_reliable
+from infolm_metric.models.out_of_domain import count_out_of_domain
 from tests.paraphrases import PARAPHRASES
 from tests.project_files import ROOT
 

@@ -19,8 +19,13 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
-from infolm_metric.core import models
-from infolm_metric.core.models import Architecture, TensorCache, load_weights, open_checkpoint
+from infolm_metric.models import checkpoints
+from infolm_metric.models.checkpoints import (
+    Architecture,
+    TensorCache,
+    load_weights,
+    open_checkpoint,
+)
 from tests.model_families import FAMILIES, FolderMaker, edit_copy, pickled
 from tests.nearly_equal import assert_nearly_equal
 
@@ -157,14 +162,14 @@ def test_local_files_are_used_if_the_hub_is_unreachable(monkeypatch):
         tried.append(options)
         raise OSError("none here")
 
-    monkeypatch.setattr(models, "is_offline_mode", lambda: False)
-    monkeypatch.setattr(models, "get_hf_file_metadata", fail)
-    monkeypatch.setattr(models.AutoConfig, "from_pretrained", load)
+    monkeypatch.setattr(checkpoints, "is_offline_mode", lambda: False)
+    monkeypatch.setattr(checkpoints, "get_hf_file_metadata", fail)
+    monkeypatch.setattr(checkpoints.AutoConfig, "from_pretrained", load)
     with pytest.raises(OSError, match=r"none here \(cannot reach the Hub: no route\)"):
         open_model("some-one/some-model")
     assert len(urls) == 1 and urls[0].endswith("/some-one/some-model/resolve/main/config.json")
     assert [options["local_files_only"] for options in tried] == [True]
-    monkeypatch.setattr(models, "get_hf_file_metadata", lambda url, timeout: None)
+    monkeypatch.setattr(checkpoints, "get_hf_file_metadata", lambda url, timeout: None)
     with pytest.raises(OSError, match="none here. Check"):
         open_model("some-one/some-model")
     assert "local_files_only" not in tried[-1]

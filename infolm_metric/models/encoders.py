@@ -21,9 +21,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from infolm_metric.core.determinism import deterministic_linear, repeat_texts, row_rule
-from infolm_metric.core.models import Checkpoint, load_weights
 from infolm_metric.core.settings import ModelSettings
+from infolm_metric.models.checkpoints import Checkpoint, load_weights
+from infolm_metric.models.determinism import deterministic_linear, repeat_texts, row_rule
 
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
 SHORT = 128

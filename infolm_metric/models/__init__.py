@@ -1,0 +1,1 @@
+"""Models: checkpoints, encoders, NLI models, and scorers that encode texts."""
