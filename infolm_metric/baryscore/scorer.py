@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,6 @@ from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
-from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import warn
 from infolm_metric.core.scorer import Progress, no_progress
@@ -51,7 +50,7 @@ from infolm_metric.models.determinism import (
     float64_device,
 )
 from infolm_metric.models.encoders import FastEncoder, fast_encoder, run_model
-from infolm_metric.models.encoding_scorer import Encodings, EncodingScorer, Texts
+from infolm_metric.models.encoding_scorer import EncodingRun, Encodings, EncodingScorer, Texts
 
 # Maximum number of texts in a chunk of pairs, and memory for their points in bytes.
 CHUNK_TEXTS = 2048
@@ -105,7 +104,93 @@ class Encoder:
         return [states[layer][: len(ids)].flatten(0, 1) for layer in layers]
 
 
-class BaryScorer(EncodingScorer):
+@dataclass(frozen=True, kw_only=True)
+class BaryScoreRun(EncodingRun[BaryScoreSettings]):
+    """A call of BaryScore. Encodings are points, float64 [tokens, hidden], by token ids.
+
+    Attributes:
+        layers: indices of the hidden states to average; 0 means the embeddings.
+    """
+
+    scorer: BaryScorer
+    layers: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        states = self.checkpoint.states
+        assert states is not None  # checked in `BaryScorer.open`
+        object.__setattr__(self, "layers", self.settings.indices(states))
+
+    def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
+        """Divide pairs into chunks whose points fit in `CHUNK_BYTES`."""
+        hidden = int(self.checkpoint.config.hidden_size)
+        truncated = self.limit is not None and self.settings.long_text == "truncate"
+        most_tokens = float(self.limit or 0) if truncated else float("inf")
+        # Memory for a token's point, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
+        token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
+        return pairs.chunks(
+            CHUNK_TEXTS,
+            lambda text: max(1.0, token_size * min(len(text.encode()) / TOKEN_BYTES, most_tokens)),
+        )
+
+    def encode(self, texts: Texts, progress: Progress = no_progress) -> dict[Hashable, Tensor]:
+        """Return the points of each text by its token ids, float64 [tokens, hidden] on the CPU.
+
+        Special tokens have points only in texts without maskable tokens.
+        """
+        settings, models = self.settings, self.scorer.models
+        model, options = models.model(settings), (self.limit, self.layers)
+        distinct: dict[Hashable, WeightedText] = {text.key[0]: text for text in texts}
+        cache = {ids: models.cache.get((ids, *options)) for ids in distinct}
+        encodings = {ids: points for ids, points in cache.items() if points is not None}
+        missing = {ids: text for ids, text in distinct.items() if ids not in encodings}
+        pieces = [
+            (ids, window)
+            for ids, text in missing.items()
+            for window in encoded_windows(text.text, self.checkpoint.template, self.limit)
+        ]
+        lengths = [len(window.ids) for _, window in pieces]
+        most_tokens = device_limit(TOKENS_PER_BATCH, model.device.type)
+        tokens_encoded = 0
+        for groups in packed_batches(lengths, settings.rows_per_batch, most_tokens):
+            tokens = [
+                torch.from_numpy(np.stack([pieces[index][1].ids for index in group]))
+                for group in groups
+            ]
+            means = mean_states(model.states(tokens, self.layers)).cpu()
+            if not means.isfinite().all():
+                raise non_finite_error("states", settings.dtype)
+            indices = [index for group in groups for index in group]
+            parts = means.split([lengths[index] for index in indices])
+            for mean, index in zip(parts, indices, strict=True):
+                ids, window = pieces[index]
+                if ids not in encodings:
+                    shape = len(tokens_with_points(missing[ids].text)), mean.shape[1]
+                    encodings[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
+                encodings[ids][window.indices] = mean[window.positions]
+            tokens_encoded += len(means)
+            progress(tokens_encoded / sum(lengths))
+        for ids in missing:
+            models.cache.put((ids, *options), encodings[ids])
+        return encodings
+
+    def compare(
+        self, candidates: Texts, references: Texts, encodings: Encodings
+    ) -> dict[str, np.ndarray]:
+        """Compute the minimum transport costs, float64 [pairs]; compute identical pairs once."""
+        clouds = {
+            text.key: WeightedPoints.of(encodings[text.key[0]].numpy(), text.log_weights)
+            for text in {text.key: text for text in (*candidates, *references)}.values()
+        }
+        pairs = [(x.key, y.key) for x, y in zip(candidates, references, strict=True)]
+        # Identical texts score exactly 0, regardless of rounding.
+        distances = {
+            (x, y): 0.0 if x == y else transport.squared_distance(clouds[x], clouds[y])
+            for x, y in dict.fromkeys(pairs)
+        }
+        return {self.settings.metric: np.asarray([distances[pair] for pair in pairs])}
+
+
+class BaryScorer(EncodingScorer[BaryScoreSettings]):
     """BaryScore scorer; the model is loaded on first use and kept.
 
     `settings` is a `BaryScoreSettings` object, or None for the defaults. Settings can also be
@@ -120,6 +205,7 @@ class BaryScorer(EncodingScorer):
     """
 
     settings_type = BaryScoreSettings
+    run_type = BaryScoreRun
     architecture = Architecture(
         AutoModel,
         fits=_is_encoder,
@@ -130,8 +216,6 @@ class BaryScorer(EncodingScorer):
         attention="eager",  # batch-invariant, unlike fused attention
     )
     perfect_score_label = "identical tokens"
-
-    # Encoding and comparison.
 
     def open(self, settings: BaryScoreSettings) -> Checkpoint:
         """Open the encoder's checkpoint, and check its number of layers and special tokens."""
@@ -157,111 +241,28 @@ class BaryScorer(EncodingScorer):
             return Encoder(deterministic_linear(model), checkpoint, device)
         return Encoder(encoder, checkpoint, device)
 
-    def check(
-        self, pairs: Pairs, settings: BaryScoreSettings, statistics: CorpusStatistics
-    ) -> None:
-        """Raise an error before loading weights if the pairs cannot be scored."""
-        self._indices(settings)
-        super().check(pairs, settings, statistics)
-
-    def chunks(self, pairs: Pairs, settings: BaryScoreSettings) -> Iterator[Pairs]:
-        """Divide pairs into chunks whose points fit in `CHUNK_BYTES`."""
-        hidden = int(self.models.checkpoint(settings).config.hidden_size)
-        limit = self.models.checkpoint(settings).text_limit(settings.max_length)
-        most_tokens = limit if limit and settings.long_text == "truncate" else float("inf")
-        # Memory for a token's point, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
-        token_size = 8 * hidden * CHUNK_TEXTS / CHUNK_BYTES
-        return pairs.chunks(
-            CHUNK_TEXTS,
-            lambda text: max(1.0, token_size * min(len(text.encode()) / TOKEN_BYTES, most_tokens)),
-        )
-
-    def encode(
-        self, texts: Texts, settings: BaryScoreSettings, progress: Progress = no_progress
-    ) -> dict[Hashable, Tensor]:
-        """Return the points of each text by its token ids, float64 [tokens, hidden] on the CPU.
-
-        Special tokens have points only in texts without maskable tokens.
-        """
-        model, layers = self.models.model(settings), self._indices(settings)
-        limit = model.checkpoint.text_limit(settings.max_length)
-        distinct: dict[Hashable, WeightedText] = {text.key[0]: text for text in texts}
-        cache = {ids: self.models.cache.get((ids, limit, layers)) for ids in distinct}
-        encodings = {ids: points for ids, points in cache.items() if points is not None}
-        missing = {ids: text for ids, text in distinct.items() if ids not in encodings}
-        pieces = [
-            (ids, window)
-            for ids, text in missing.items()
-            for window in encoded_windows(text.text, model.checkpoint.template, limit)
-        ]
-        rows = None if settings.batch_size == "auto" else int(settings.batch_size)
-        lengths = [len(window.ids) for _, window in pieces]
-        most_tokens = device_limit(TOKENS_PER_BATCH, model.device.type)
-        tokens_encoded = 0
-        for groups in packed_batches(lengths, rows, most_tokens):
-            tokens = [
-                torch.from_numpy(np.stack([pieces[index][1].ids for index in group]))
-                for group in groups
-            ]
-            means = mean_states(model.states(tokens, layers)).cpu()
-            if not means.isfinite().all():
-                raise non_finite_error("states", settings.dtype)
-            indices = [index for group in groups for index in group]
-            parts = means.split([lengths[index] for index in indices])
-            for mean, index in zip(parts, indices, strict=True):
-                ids, window = pieces[index]
-                if ids not in encodings:
-                    shape = len(tokens_with_points(missing[ids].text)), mean.shape[1]
-                    encodings[ids] = torch.empty(shape, dtype=torch.float64, device="cpu")
-                encodings[ids][window.indices] = mean[window.positions]
-            tokens_encoded += len(means)
-            progress(tokens_encoded / sum(lengths))
-        for ids in missing:
-            self.models.cache.put((ids, limit, layers), encodings[ids])
-        return encodings
-
-    def compare(
-        self,
-        candidates: Texts,
-        references: Texts,
-        encodings: Encodings,
-        settings: BaryScoreSettings,
-    ) -> dict[str, np.ndarray]:
-        """Return the minimum transport costs, float64 [pairs]; compute identical pairs once."""
-        clouds = {
-            text.key: WeightedPoints.of(encodings[text.key[0]].numpy(), text.log_weights)
-            for text in {text.key: text for text in (*candidates, *references)}.values()
-        }
-        pairs = [(x.key, y.key) for x, y in zip(candidates, references, strict=True)]
-        # Identical texts score exactly 0, regardless of rounding.
-        distances = {
-            (x, y): 0.0 if x == y else transport.squared_distance(clouds[x], clouds[y])
-            for x, y in dict.fromkeys(pairs)
-        }
-        return {settings.metric: np.asarray([distances[pair] for pair in pairs])}
-
     def bounds(self, settings: BaryScoreSettings, name: str) -> tuple[float, float]:
         """Return the bounds: 0 for identical points, and the squared diameter of the unit ball."""
         return 0.0, transport.LARGEST
 
-    # Explanations.
-
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain the score of `candidate` against `reference` using the optimal transport plan.
 
-        With idf="references", the reference is the only document, so token weights are uniform. For
-        IDF weights, set idf to a table (`IDF`). `changed` overrides settings for this call.
+        Token weights are uniform unless idf is a table (`IDF`). `changed` overrides settings for
+        this call.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
         >>> explanation = scorer.explain("A cat sat.", "The cat sat.")
         >>> explanation.candidate.tokens[explanation.moves()[0].candidate]
         'a'
         """
-        settings = self.settings.replace(**changed)
+        settings = self.settings.replace(**changed).with_uniform_weights()
         with self.lock:
-            result, texts = self.score_pair(candidate, reference, settings)
-            encodings = self.encode(texts, settings)
-            tokenizer = self.models.checkpoint(settings).tokenizer
+            run = self.prepare(settings)
+            assert isinstance(run, BaryScoreRun)
+            result, texts = run.score_pair(candidate, reference)
+            encodings = run.encode(texts)
+        tokenizer = run.checkpoint.tokenizer
         warn(result.counts, self.warning_messages)
         x, y = (
             TokenPoints(
@@ -272,12 +273,6 @@ class BaryScorer(EncodingScorer):
             for text in texts
         )
         return explain_score(x, y, result.scores[settings.metric][0], result.signature)
-
-    def _indices(self, settings: BaryScoreSettings) -> tuple[int, ...]:
-        """Return the indices of the hidden states to average; 0 means the embeddings."""
-        states = self.models.checkpoint(settings).states
-        assert states is not None  # checked in `open`
-        return settings.indices(states)
 
 
 def encoded_windows(text: TokenizedText, template: Template, limit: int | None) -> list[Window]:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Literal
 
 from infolm_metric.core.checks import check_at_least
-from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import ModelSettings, resolve_idf
+from infolm_metric.core.settings import EncodingSettings, IDFSetting
 
 GROUND = "sqeuclidean"  # ground cost: squared Euclidean distance
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaryScoreSettings(ModelSettings):
+class BaryScoreSettings(EncodingSettings):
     """Settings of BaryScore.
 
     Args:
         layers: hidden states to average: a number N (the last N states), "all", or a list of
             indices such as 0,3,6, where 0 means the embeddings.
-        idf: token weights: references (IDF of the references), separate (IDF of each side), none
-            (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
-            models), or a file written by infolm idf.
-        multi_reference: reduction over several references: min or mean.
 
     >>> BaryScoreSettings(layers=[6, 5]).layers
     (5, 6)
@@ -35,12 +29,11 @@ class BaryScoreSettings(ModelSettings):
     metric = "baryscore"
 
     layers: int | str | tuple[int, ...] = 5  # as in the authors' code
-    idf: bool | str | os.PathLike[str] | IDF | None = "references"
+    idf: IDFSetting = "references"
     multi_reference: Literal["min", "mean"] = "min"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "idf", resolve_idf(self.idf))
         object.__setattr__(self, "layers", _layers(self.layers))
 
     def indices(self, states: int) -> tuple[int, ...]:

@@ -152,9 +152,9 @@ class Baseline:
         """Return the label for signatures."""
         return f"{self.source}-{self.fingerprint}"
 
-    def find(self, signature: Signature, weights: str, references: int) -> BaselineStats:
-        """Return the statistics for a signature; raise BaselineNotFoundError if none match."""
-        key = baseline_key(signature, weights, references)
+    def find(self, key: Key) -> BaselineStats:
+        """Return the statistics for a `baseline_key`; raise BaselineNotFoundError if none match."""
+        _, weights, references = key
         if key in self.stats:
             return replace(self.stats[key], source=self.source)
         entries = [entry for entry in self.stats if entry[1:] == key[1:]]

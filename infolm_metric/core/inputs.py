@@ -24,10 +24,9 @@ class Pairs:
     predictions: list[str]
     references: list[list[str]]
     several: bool = False  # lists of references were passed
-    against_sources: bool = False  # the references are sources
 
     @classmethod
-    def of(cls, pairs: Iterable[Pair], against_sources: bool = False) -> Pairs:
+    def of(cls, pairs: Iterable[Pair]) -> Pairs:
         """Collect pairs that have already been checked.
 
         >>> Pairs.of([("a cat", ["the cat"])]).references
@@ -35,7 +34,7 @@ class Pairs:
         """
         pairs = list(pairs)
         candidates, groups = [candidate for candidate, _ in pairs], [group for _, group in pairs]
-        return cls(candidates, groups, True, against_sources)
+        return cls(candidates, groups, True)
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -51,7 +50,7 @@ class Pairs:
         """
         part = slice(start, stop)
         predictions, references = self.predictions[part], self.references[part]
-        return Pairs(predictions, references, self.several, self.against_sources)
+        return Pairs(predictions, references, self.several)
 
     @property
     def counts(self) -> list[int]:
@@ -97,9 +96,7 @@ class Pairs:
             yield self.part(start)
 
 
-def check_pairs(
-    predictions: Any, references: Any, *, allow_empty: bool = False, against_sources: bool = False
-) -> Pairs:
+def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False) -> Pairs:
     """Check predictions and references, and return them as pairs.
 
     `predictions` is a list of strings. `references` is a list of strings or of non-empty lists of
@@ -147,7 +144,7 @@ def check_pairs(
             checked_groups.append(texts)
         else:
             raise ValueError(f"{name} is an empty list; pass at least one reference per prediction")
-    return Pairs(candidates, checked_groups, several, against_sources)
+    return Pairs(candidates, checked_groups, several)
 
 
 def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from infolm_metric.core.baselines import BaselineStats
 from infolm_metric.core.signature import Signature
 
@@ -87,29 +89,20 @@ def user_stacklevel() -> int:
     return level
 
 
-# Additional values per pair: key -> score name -> part -> [pairs].
-Extra = Mapping[str, Mapping[str, Mapping[str, list[float]]]]
-
-
 @dataclass(frozen=True)
 class ChunkScores:
     """Scores of a chunk of pairs."""
 
     scores: dict[str, list[float]]  # by score name, [pairs] each
     counts: Mapping[str, int] = field(default_factory=Counter)  # texts, tokens, texts per warning
-    extra: Extra = field(default_factory=dict)
 
     @classmethod
     def join(cls, parts: Sequence[ChunkScores]) -> ChunkScores:
         """Concatenate one or more consecutive chunks."""
         if len(parts) == 1:
             return parts[0]
-        extra = {
-            key: {name: _appended([part.extra[key][name] for part in parts]) for name in by_name}
-            for key, by_name in parts[0].extra.items()
-        }
         scores = _appended([part.scores for part in parts])
-        return cls(scores, add_counts(part.counts for part in parts), extra)
+        return cls(scores, add_counts(part.counts for part in parts))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,7 +123,6 @@ class Result(Mapping[str, Any]):
             unrelated texts; empty without a baseline.
         baseline: statistics of the scores of unrelated texts, by score name, for the most common
             number of references; None if no baseline matches.
-        extra: additional values per pair, such as the probabilities of MENLI.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
     >>> result = Result("infolm", scores, Signature({"idf": False}), higher_is_better=False)
@@ -148,7 +140,6 @@ class Result(Mapping[str, Any]):
     several: bool = False
     rescaled: Mapping[str, list[float]] = field(default_factory=dict)
     baseline: Mapping[str, BaselineStats] | None = None
-    extra: Extra = field(default_factory=dict)
 
     def __repr__(self) -> str:
         pairs = len(next(iter(self.scores.values())))
@@ -162,16 +153,13 @@ class Result(Mapping[str, Any]):
         return mean(self.scores[name])
 
     def columns(self) -> dict[str, list[float]]:
-        """Return scores, rescaled scores and additional values as columns, [pairs] each.
+        """Return scores and rescaled scores as columns, [pairs] each.
 
         >>> scores, rescaled = {"l1_distance": [0.5]}, {"l1_distance": [0.75]}
         >>> Result("infolm", scores, Signature({}), False, rescaled=rescaled).columns()
         {'l1_distance': [0.5], 'l1_distance_rescaled': [0.75]}
         """
         columns = {f"{name}_rescaled": column for name, column in self.rescaled.items()}
-        for key, by_name in self.extra.items():
-            for name, numbers in by_name.items():
-                columns |= {f"{name}_{key}_{part}": column for part, column in numbers.items()}
         return {**self.scores, **columns}
 
     def as_dict(self, return_scores: bool = True, details: bool = True) -> dict[str, Any]:
@@ -198,8 +186,6 @@ class Result(Mapping[str, Any]):
             result["scores"] = unwrap(self.scores)
             if self.rescaled:
                 result["rescaled_scores"] = unwrap(self.rescaled)
-            for key, numbers in self.extra.items():
-                result[key] = unwrap(numbers)
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
         result["warnings"] = nonzero_counts(self.counts)
@@ -259,7 +245,7 @@ def join_results(parts: Sequence[Result]) -> Result:
             raise ValueError(
                 f"the signatures of the parts differ: {difference}; score all parts again"
             )
-    whole = ChunkScores.join([ChunkScores(part.scores, part.counts, part.extra) for part in parts])
+    whole = ChunkScores.join([ChunkScores(part.scores, part.counts) for part in parts])
     rescaled = _appended([part.rescaled for part in parts])
     return replace(first, rescaled=rescaled, **vars(whole))
 
@@ -286,3 +272,21 @@ def mean(values: Sequence[float]) -> float:
 
 def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[float]]:
     return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+
+def reduce_references(values: np.ndarray, counts: Sequence[int], rule: str) -> np.ndarray:
+    """Reduce the scores against each pair's references to one score, [references] -> [pairs].
+
+    `rule` is "min", "max" or "mean".
+
+    >>> reduce_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
+    array([0.25, 1.  ])
+    """
+    starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
+    least: np.ndarray = np.minimum.reduceat(values, starts)
+    most: np.ndarray = np.maximum.reduceat(values, starts)
+    if rule == "mean":
+        # Clipped, because rounding can move a mean outside the range of its values.
+        mean = np.add.reduceat(values / np.repeat(counts, counts), starts)
+        return np.clip(mean, least, most)
+    return least if rule == "min" else most

@@ -1,8 +1,12 @@
-"""Abstract base class of all scorers.
+"""Abstract base classes of all scorers, and of their runs.
 
-Methods for users check all arguments before they load a model. They raise TypeError or ValueError
-for an invalid argument, and OSError if the model cannot be found. Settings in `changed` override
-the scorer's settings for one call.
+A scorer holds settings and a model. A run is one call of a scorer, resolved once: its settings,
+checkpoint, corpus statistics, signature and baseline. Jobs, ranks, workers, commands and the demo
+prepare a run, and score the parts of a corpus with it.
+
+Methods for users check all arguments before they load a model. They raise InputError for an invalid
+argument, and OSError if the model cannot be found. Settings in `changed` override the scorer's
+settings for one call.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import torch
@@ -23,39 +29,41 @@ from infolm_metric.core import __version__, baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.checks import check_value
 from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.core.inputs import Pairs, batches, check_pairs, check_texts, iterate_pairs
-from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
-from infolm_metric.core.settings import ordered_fields
+from infolm_metric.core.inputs import Pair, Pairs, batches, check_pairs, check_texts, iterate_pairs
+from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
+from infolm_metric.core.settings import Settings, ordered_fields
 from infolm_metric.core.signature import Signature
 
-READ_AHEAD = 256  # pairs that `stream` reads ahead
-COUNTED = 10_000  # pairs whose documents `stream` counts at a time
+PART = 256  # pairs of a stream that are read and scored together
+COUNTED_PART = 4096  # pairs whose documents are counted together
 CHUNK = 1024  # pairs scored at a time
 
+S = TypeVar("S", bound=Settings)
 # Function that is called with the completed fraction of a chunk.
 Progress = Callable[[float], object]
 
 
-class Scorer(ABC):
+class Scorer(ABC, Generic[S]):
     """Base class of scorers, which score candidates against references.
 
-    A metric is a subclass that implements `score_chunk` and, if applicable, `bounds` and
-    `model_fields`. A metric that encodes each text once and compares encodings extends
-    `models.encoding_scorer.EncodingScorer` instead. The model is loaded on first use and kept in
-    memory.
+    A metric is a subclass with its settings and the type of its runs, which score the pairs. If the
+    scores are bounded, it also implements `bounds`. A metric that encodes each text once and
+    compares encodings extends `models.encoding_scorer.EncodingScorer` instead. The model is loaded
+    on first use and kept in memory.
 
     `settings` are by default the metric's default settings. Keyword arguments override single
-    settings, both here and in method calls. Invalid settings raise TypeError or ValueError.
+    settings, both here and in method calls. Invalid settings raise InputError.
     """
 
-    settings_type: ClassVar[type[Any]]
+    settings_type: type[S]
+    run_type: ClassVar[type[Run[Any]]]
     higher_is_better: ClassVar[bool] = False
     # Description of texts with a perfect score, for display.
     perfect_score_label: ClassVar[str] = ""
     # Messages that replace entries of `results.WARNING_MESSAGES`.
     warning_messages: ClassVar[Mapping[str, str]] = {}
 
-    def __init__(self, settings: Any = None, **changed: Any) -> None:
+    def __init__(self, settings: S | None = None, **changed: Any) -> None:
         if settings is None:
             self.settings = self.settings_type.of(**changed)
         elif isinstance(settings, self.settings_type):
@@ -80,9 +88,8 @@ class Scorer(ABC):
     def score(
         self,
         predictions: Any,
-        references: Any = None,
+        references: Any,
         *,
-        sources: Any = None,
         rescale_with_baseline: Any = False,
         verbose: bool = False,
         **changed: Any,
@@ -92,7 +99,6 @@ class Scorer(ABC):
         Args:
             predictions: the candidates, a list of strings.
             references: one reference per candidate, or a list of references per candidate.
-            sources: source texts instead of references, for metrics that take sources (MENLI).
             rescale_with_baseline: also rescale scores with the package's baseline (True) or a file
                 written by `infolm baseline`: 1 is best, and 0 is the mean score of unrelated texts.
             verbose: show a progress bar.
@@ -109,9 +115,9 @@ class Scorer(ABC):
         settings = self.settings.replace(**changed)
         baseline = baselines.resolve_baseline(settings.metric, rescale_with_baseline)
         verbose = check_value("verbose", verbose, bool)
-        targets = settings.targets(references, sources)
-        pairs = check_pairs(predictions, targets, against_sources=sources is not None)
-        result = score_corpus(self, pairs, settings, baseline, verbose)
+        pairs = check_pairs(predictions, references)
+        with self.lock:
+            result = self.prepare(settings, pairs.texts_by_side, baseline).score(pairs, verbose)
         warn(result.counts, self.warning_messages)
         return result
 
@@ -129,19 +135,16 @@ class Scorer(ABC):
         if isinstance(pairs, Iterator) and settings.idf_sides:
             raise ValueError(
                 f"pairs is an iterator ({type(pairs).__name__}), which can be read only once, but "
-                f"idf={settings.idf!r} reads the pairs twice, first to count documents; pass "
+                f"idf={settings.idf!r} reads the pairs twice, first to count documents. Pass "
                 "idf=False, a table (IDF.from_corpus, infolm idf), or an iterable such as a list "
-                "or a data set"
+                "or a data set."
             )
 
         def scores() -> Iterator[dict[str, float]]:
-            statistics, counts = CorpusStatistics(), Counter[str]()
-            for part in batches(iterate_pairs(pairs), COUNTED) if settings.idf_sides else ():
-                with self.lock:
-                    statistics += self.count(Pairs.of(part).texts_by_side, settings)
-            for part in batches(iterate_pairs(pairs), READ_AHEAD):
-                with self.lock:
-                    result = self.score_part(Pairs.of(part), settings, statistics)
+            run = self.prepare(settings).with_counts_of(iterate_pairs(pairs))
+            counts = Counter[str]()
+            for part in batches(iterate_pairs(pairs), PART):
+                result = run.score(Pairs.of(part))
                 counts = add_counts([counts, result.counts])
                 columns = result.columns()
                 for row in zip(*columns.values(), strict=True):
@@ -151,11 +154,7 @@ class Scorer(ABC):
         return scores()
 
     def signature(
-        self,
-        settings: Any = None,
-        statistics: CorpusStatistics | None = None,
-        against_sources: bool = False,
-        **changed: Any,
+        self, settings: S | None = None, statistics: CorpusStatistics | None = None, **changed: Any
     ) -> Signature:
         """Return the signature, which contains everything that can change a score.
 
@@ -164,21 +163,11 @@ class Scorer(ABC):
         Model weights are not loaded.
 
         `settings` and `changed` override the scorer's settings. With corpus `statistics`, the
-        signature contains the weighting scheme. `against_sources` is True if candidates are scored
-        against sources. Raises TypeError or ValueError if a setting is unknown or invalid.
+        signature contains the weighting scheme. Raises TypeError or ValueError if a setting is
+        unknown or invalid.
         """
         settings = (self.settings if settings is None else settings).replace(**changed)
-        fields: dict[str, object] = {"metric": settings.metric}
-        for name, value in settings.signature_fields().items():
-            fields[name] = value
-            if name == "idf" and settings.idf_sides and statistics and statistics.tables:
-                fields["weights"] = statistics.weight_scheme(settings)
-        if against_sources or settings.needs_sources:
-            fields["against"] = "source"
-        with self.lock:
-            fields |= self.model_fields(settings, statistics)
-        versions = {"transformers": transformers.__version__, "torch": torch.__version__}
-        return Signature(fields | {"infolm": __version__} | versions)
+        return self.prepare(settings, statistics).signature
 
     def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
         """Score all `candidates` against all `references`, float64 [candidates, references].
@@ -190,21 +179,18 @@ class Scorer(ABC):
         """
         return self._matrix(candidates, references, self.settings.replace(**changed))
 
-    def _matrix(self, candidates: Any, references: Any, settings: Any) -> np.ndarray:
+    def _matrix(self, candidates: Any, references: Any, settings: S) -> np.ndarray:
         texts = {"candidates": candidates, "references": references}
         texts = {side: check_texts(side, values) for side, values in texts.items()}
         for side, values in texts.items():
             if not values:
-                raise ValueError(f"{side} is empty; pass at least one text")
+                raise ValueError(f"{side} is empty. Pass at least one text.")
         if len(settings.names) > 1:
             raise ValueError(f"matrix needs one score name, got {', '.join(settings.names)}")
         with self.lock:
-            statistics = self.count(texts, settings)
-            values, counts = self.score_matrix(
-                texts["candidates"], texts["references"], settings, statistics
-            )
-        counts = add_counts([counts, {"few_documents": statistics.distinct_documents}])
-        warn(counts, self.warning_messages)
+            run = self.prepare(settings, texts)
+            values, counts = run.score_matrix(**texts)
+        warn(run.with_documents(counts), self.warning_messages)
         return values
 
     def select(self, candidates: Any, **changed: Any) -> str:
@@ -226,156 +212,216 @@ class Scorer(ABC):
 
     # Methods for commands, jobs, distributed scoring and the demo; arguments are already checked.
 
-    def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
-        """Collect corpus statistics of `texts`, whose keys are "candidates" and "references"."""
-        return CorpusStatistics()
-
-    def score_part(
+    def prepare(
         self,
-        pairs: Pairs,
-        settings: Any,
-        statistics: CorpusStatistics,
+        settings: S | None = None,
+        corpus: Mapping[str, Iterable[str]] | CorpusStatistics | None = None,
         baseline: Baseline | None = None,
-        verbose: bool = False,
-    ) -> Result:
-        """Score pairs with the statistics of the whole corpus; with a baseline, also rescale."""
-        counts = Counter(pairs.counts)
-        stats = self.baseline_stats(settings, statistics, baseline, counts) if baseline else {}
-        self.check(pairs, settings, statistics)
-        parts, done = [], 0
-        quiet = not verbose or len(pairs) == 1
-        with tqdm(total=len(pairs), unit="pair", desc=settings.metric, disable=quiet) as bar:
-            for chunk in self.chunks(pairs, settings):
-                size = len(chunk)
-                parts.append(
-                    self.score_chunk(
-                        chunk,
-                        settings,
-                        statistics,
-                        lambda fraction: bar.update(done + int(size * fraction) - bar.n),  # noqa: B023
-                    )
-                )
-                done += size
-                bar.update(done - bar.n)
-        whole = ChunkScores.join(parts)
-        signature = self.signature(settings, statistics, pairs.against_sources)
-        rescaled = {}
-        for name, column in whole.scores.items() if baseline else ():
-            best = self.bounds(settings, name)[int(self.higher_is_better)]
-            rescaled[name] = [
-                stats[count][name].rescale(score, best)
-                for score, count in zip(column, pairs.counts, strict=True)
-            ]
-        return Result(
-            settings.metric,
-            whole.scores,
-            baseline.sign(signature) if baseline else signature,
-            self.higher_is_better,
-            add_counts([whole.counts, {"few_documents": statistics.distinct_documents}]),
-            settings.several,
-            rescaled,
-            baselines.most_frequent(stats, counts),
-            whole.extra,
-        )
+    ) -> Run[S]:
+        """Resolve everything about a call once, without loading weights.
 
-    def check(  # noqa: B027
-        self, pairs: Pairs, settings: Any, statistics: CorpusStatistics
-    ) -> None:
-        """Raise an error before loading weights if the pairs cannot be scored."""
-
-    def chunks(self, pairs: Pairs, settings: Any) -> Iterator[Pairs]:
-        """Divide pairs into chunks that fit in memory."""
-        return (pairs.part(start, start + CHUNK) for start in range(0, len(pairs), CHUNK))
-
-    def baseline_stats(
-        self,
-        settings: Any,
-        statistics: CorpusStatistics,
-        baseline: Baseline | None,
-        counts: Iterable[int],
-    ) -> dict[int, dict[str, BaselineStats]]:
-        """Look up baseline statistics by number of references and score name.
-
-        Raises BaselineNotFoundError if `baseline` does not match the settings. If `baseline` is
-        None, the package's baseline is used; if that does not match, the result is empty.
+        `corpus` contains the texts whose documents are counted, with the keys "candidates" and
+        "references", or statistics that were counted before. With a `baseline`, scores are also
+        rescaled. Raises an error if the model cannot be found or does not fit the settings.
         """
-        table = baseline or baselines.package_baseline(settings.metric)
-        weights = statistics.weight_scheme(settings)
-        try:
-            signatures = {name: self.signature(settings.single(name)) for name in settings.names}
-            return {
-                count: {
-                    name: table.find(signature, weights, count)
-                    for name, signature in signatures.items()
-                }
-                for count in counts
-            }
-        except BaselineNotFoundError:
-            if baseline is not None:
-                raise
-            return {}
+        with self.lock:
+            run = self.make_run(self.settings if settings is None else settings, baseline)
+            if corpus is None:
+                return run
+            counted = corpus if isinstance(corpus, CorpusStatistics) else run.count(corpus)
+            return run.with_statistics(counted)
 
     def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
         """Compute a baseline from pairs of unrelated texts in a corpus.
 
         It covers all score names, all weighting schemes and up to `references` references per pair.
         """
-        corpus = {"candidates": texts, "references": texts}
         stats = {}
         for settings in self.settings.baseline_settings():
-            with self.lock:
-                statistics = self.count(corpus, settings)
-                weights = statistics.weight_scheme(settings)
-                parts = baselines.unrelated_pairs(texts, pairs, references)
-                for count, part in enumerate(parts, 1):
-                    result = self.score_part(part, settings, statistics)
-                    for name, scores in result.scores.items():
-                        signature = self.signature(settings.single(name))
-                        key = baselines.baseline_key(signature, weights, count)
-                        stats[key] = BaselineStats.of(scores)
+            run = self.prepare(settings, {"candidates": texts, "references": texts})
+            parts = baselines.unrelated_pairs(texts, pairs, references)
+            for count, part in enumerate(parts, 1):
+                for name, scores in run.score(part).scores.items():
+                    stats[run.baseline_key(name, count)] = BaselineStats.of(scores)
         return Baseline(stats)
 
     # Implemented by a metric.
 
-    @abstractmethod
-    def score_chunk(
-        self, pairs: Pairs, settings: Any, statistics: CorpusStatistics, progress: Progress
-    ) -> ChunkScores:
-        """Score a chunk of pairs."""
+    def make_run(self, settings: S, baseline: Baseline | None) -> Run[S]:
+        """Return a run without corpus statistics; the lock is held."""
+        return self.run_type(scorer=self, settings=settings, baseline=baseline)
 
-    def score_matrix(
-        self,
-        candidates: list[str],
-        references: list[str],
-        settings: Any,
-        statistics: CorpusStatistics,
-    ) -> tuple[np.ndarray, Counter[str]]:
-        """Score all candidates against all references, and count warnings."""
-        pairs = Pairs.of((candidate, [text]) for candidate in candidates for text in references)
-        self.check(pairs, settings, statistics)
-        size = len(references)
-        rows = (pairs.part(start, start + size) for start in range(0, len(pairs), size))
-        parts = [self.score_chunk(row, settings, statistics, no_progress) for row in rows]
-        (name,) = settings.names
-        values = np.asarray([part.scores[name] for part in parts])
-        return values, add_counts(part.counts for part in parts)
-
-    def bounds(self, settings: Any, name: str) -> tuple[float, float]:
+    def bounds(self, settings: S, name: str) -> tuple[float, float]:
         """Return the lower and upper bounds of a score."""
         return -math.inf, math.inf
 
-    def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
+
+@dataclass(frozen=True, kw_only=True)
+class Run(ABC, Generic[S]):
+    """One call of a scorer, resolved once.
+
+    Methods take the scorer's lock. A run remains valid when the scorer is used for other calls.
+
+    Attributes:
+        scorer: the scorer, which holds the model.
+        settings: the settings of the call.
+        statistics: document frequencies of the whole corpus.
+        baseline: the baseline for rescaled scores, or None.
+    """
+
+    scorer: Scorer[S]
+    settings: S
+    statistics: CorpusStatistics = field(default_factory=CorpusStatistics)
+    baseline: Baseline | None = None
+
+    def with_statistics(self, statistics: CorpusStatistics) -> Self:
+        """Return the run with the statistics of a whole corpus."""
+        return replace(self, statistics=statistics)
+
+    def with_counts_of(self, pairs: Iterable[Pair]) -> Self:
+        """Return the run with the statistics of the pairs, which are read only if necessary."""
+        parts = batches(pairs, COUNTED_PART) if self.settings.idf_sides else ()
+        counts = (self.count(Pairs.of(part).texts_by_side) for part in parts)
+        return self.with_statistics(sum(counts, CorpusStatistics()))
+
+    @cached_property
+    def signature(self) -> Signature:
+        """Everything that can change a score."""
+        settings = self.settings
+        fields: dict[str, object] = {"metric": settings.metric}
+        for name, value in settings.signature_fields().items():
+            fields[name] = value
+            if name == "idf" and settings.idf_sides and self.statistics.tables:
+                fields["weights"] = self.statistics.weight_scheme(settings)
+        fields |= self.model_fields()
+        versions = {"transformers": transformers.__version__, "torch": torch.__version__}
+        signature = Signature(fields | {"infolm": __version__} | versions)
+        return self.baseline.sign(signature) if self.baseline else signature
+
+    def score(self, pairs: Pairs, verbose: bool = False) -> Result:
+        """Score a part of the corpus; with a baseline, also rescale the scores."""
+        with self.scorer.lock:
+            counts = Counter(pairs.counts)
+            stats = self.unrelated(counts) if self.baseline else {}
+            self.check(pairs)
+            whole = self._score_chunks(pairs, verbose)
+        rescaled = {}
+        for name, column in whole.scores.items() if stats else ():
+            best = self.best(name)
+            rescaled[name] = [
+                stats[count][name].rescale(score, best)
+                for score, count in zip(column, pairs.counts, strict=True)
+            ]
+        return Result(
+            metric=self.settings.metric,
+            scores=whole.scores,
+            signature=self.signature,
+            higher_is_better=self.scorer.higher_is_better,
+            counts=self.with_documents(whole.counts),
+            several=self.settings.several,
+            rescaled=rescaled,
+            baseline=baselines.most_frequent(stats, counts),
+        )
+
+    def _score_chunks(self, pairs: Pairs, verbose: bool) -> ChunkScores:
+        parts, done = [], 0
+        quiet = not verbose or len(pairs) == 1
+        with tqdm(total=len(pairs), unit="pair", desc=self.settings.metric, disable=quiet) as bar:
+            for chunk in self.chunks(pairs):
+                start, size = done, len(chunk)
+
+                def progress(fraction: float, start: int = start, size: int = size) -> None:
+                    bar.update(start + int(size * fraction) - bar.n)
+
+                parts.append(self.score_chunk(chunk, progress))
+                done += size
+                bar.update(done - bar.n)
+        return ChunkScores.join(parts)
+
+    def summary(
+        self,
+        means: Mapping[str, float],
+        counts: Mapping[str, int],
+        references: Mapping[int, int],
+        resumed: int = 0,
+    ) -> Summary:
+        """Summarize a corpus by the means of its columns, without the scores of its pairs.
+
+        `counts` are the counts of its results, and `references` contains the number of pairs by
+        number of references.
+        """
+        stats = baselines.most_frequent(self.unrelated(references), references)
+        pairs = sum(references.values())
+        return Summary(pairs, means, self.signature, counts, stats, resumed)
+
+    def unrelated(self, counts: Iterable[int]) -> dict[int, dict[str, BaselineStats]]:
+        """Look up statistics of unrelated texts by number of references and score name.
+
+        Raises BaselineNotFoundError if the run's baseline does not match the settings. Without a
+        baseline, the package's baseline is used. If that does not match, the result is empty.
+        """
+        table = self.baseline or baselines.package_baseline(self.settings.metric)
+        try:
+            return {
+                count: {
+                    name: table.find(self.baseline_key(name, count)) for name in self.settings.names
+                }
+                for count in counts
+            }
+        except BaselineNotFoundError:
+            if self.baseline is not None:
+                raise
+            return {}
+
+    def baseline_key(self, name: str, references: int) -> baselines.Key:
+        """Return the key under which a baseline stores the statistics of a score."""
+        single = replace(self, settings=self.settings.single(name))
+        signature = single.with_statistics(CorpusStatistics()).signature
+        weights = self.statistics.weight_scheme(self.settings)
+        return baselines.baseline_key(signature, weights, references)
+
+    def best(self, name: str) -> float:
+        """Return the best possible value of a score."""
+        bounds: tuple[float, float] = self.scorer.bounds(self.settings, name)
+        return bounds[int(self.scorer.higher_is_better)]
+
+    def with_documents(self, counts: Mapping[str, int]) -> Counter[str]:
+        """Return counts with the number of distinct documents."""
+        return add_counts([counts, {"few_documents": self.statistics.distinct_documents}])
+
+    # Implemented by a metric.
+
+    @abstractmethod
+    def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
+        """Score a chunk of pairs; the lock is held."""
+
+    def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
+        """Count the documents in `texts`, whose keys are "candidates" and "references"."""
+        return CorpusStatistics()
+
+    def check(self, pairs: Pairs) -> None:  # noqa: B027
+        """Raise an error before loading weights if the pairs cannot be scored."""
+
+    def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
+        """Divide pairs into chunks that fit in memory."""
+        return (pairs.part(start, start + CHUNK) for start in range(0, len(pairs), CHUNK))
+
+    def score_matrix(
+        self, candidates: list[str], references: list[str]
+    ) -> tuple[np.ndarray, Counter[str]]:
+        """Score all candidates against all references, and count warnings."""
+        pairs = Pairs.of((candidate, [text]) for candidate in candidates for text in references)
+        self.check(pairs)
+        size = len(references)
+        rows = (pairs.part(start, start + size) for start in range(0, len(pairs), size))
+        parts = [self.score_chunk(row, no_progress) for row in rows]
+        (name,) = self.settings.names
+        values = np.asarray([part.scores[name] for part in parts])
+        return values, add_counts(part.counts for part in parts)
+
+    def model_fields(self) -> dict[str, object]:
         """Return the model's signature fields."""
         return {}
-
-
-def score_corpus(
-    scorer: Scorer, pairs: Pairs, settings: Any, baseline: Baseline | None, verbose: bool
-) -> Result:
-    """Collect the statistics of a whole corpus, and score its pairs."""
-    with scorer.lock:
-        statistics = scorer.count(pairs.texts_by_side, settings)
-        return scorer.score_part(pairs, settings, statistics, baseline, verbose)
 
 
 def no_progress(fraction: float) -> None:

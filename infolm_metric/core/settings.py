@@ -15,7 +15,7 @@ from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 from infolm_metric.core.checks import (
     check_at_least,
@@ -38,7 +38,7 @@ IDF_WORDS: dict[str, bool | str] = {
     "separate": "separate",
 }
 
-AnySettings = TypeVar("AnySettings", bound="Settings")
+IDFSetting = bool | str | os.PathLike[str] | IDF | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,17 +61,13 @@ class Settings:
     names_field: ClassVar[str] = ""
     # Fields that cannot change a score.
     not_in_signature: ClassVar[frozenset[str]] = frozenset()
-    # True if the metric can score against sources instead of references.
-    takes_sources: ClassVar[bool] = False
-    # Token weights; metrics that weight tokens override this attribute with a field.
-    idf = typing.cast(Any, False)
 
     def __post_init__(self) -> None:
         for name, annotation in field_types(type(self)).items():
             object.__setattr__(self, name, check_value(name, getattr(self, name), annotation))
 
     @classmethod
-    def of(cls: type[AnySettings], **values: Any) -> AnySettings:
+    def of(cls, **values: Any) -> Self:
         """Return settings with these values; raise TypeError for an unknown name.
 
         >>> Settings.of(temprature=2)
@@ -81,7 +77,7 @@ class Settings:
         check_names(values, field_types(cls))
         return cls(**values)
 
-    def replace(self: AnySettings, **values: Any) -> AnySettings:
+    def replace(self, **values: Any) -> Self:
         """Return a copy with changed values; raise TypeError for an unknown name."""
         check_names(values, field_types(type(self)))
         return dataclasses.replace(self, **values) if values else self
@@ -98,14 +94,9 @@ class Settings:
         return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
 
     @property
-    def needs_sources(self) -> bool:
-        """True if candidates must be scored against sources."""
+    def idf(self) -> IDFSetting:
+        """Token weights. Metrics that weight tokens override this property with a field."""
         return False
-
-    @property
-    def extra_columns(self) -> tuple[str, ...]:
-        """Names of the columns that a result has in addition to scores."""
-        return ()
 
     @property
     def idf_sides(self) -> tuple[str, ...]:
@@ -113,27 +104,17 @@ class Settings:
         sides = {"references": ("references",), "separate": ("candidates", "references")}
         return sides[self.idf] if isinstance(self.idf, str) else ()
 
-    def with_uniform_weights(self: AnySettings) -> AnySettings:
+    def with_uniform_weights(self) -> Self:
         """Return these settings, with uniform weights if IDF weights come from the scored texts."""
         return self.replace(idf=False) if self.idf_sides else self
 
-    def without_reuse(self: AnySettings) -> AnySettings:
+    def without_reuse(self) -> Self:
         """Return these settings without a cache of encodings."""
         return self
 
-    def single(self: AnySettings, name: str) -> AnySettings:
+    def single(self, name: str) -> Self:
         """Return these settings with a single score name."""
         return self.replace(**{self.names_field: name}) if self.names_field else self
-
-    def targets(self, references: Any, sources: Any) -> Any:
-        """Return the references, or the sources if these are passed instead."""
-        if sources is None:
-            return references
-        if not self.takes_sources:
-            raise TypeError(f"{self.metric} does not accept sources; pass references")
-        if references is not None:
-            raise TypeError("got both references and sources; pass only one of them")
-        return sources
 
     def signature_fields(self) -> dict[str, object]:
         """Return the settings that can change a score; the scorer adds the model's fields."""
@@ -148,7 +129,7 @@ class Settings:
         """Return the name of a score with its parameters, for display."""
         return name
 
-    def baseline_settings(self: AnySettings) -> list[AnySettings]:
+    def baseline_settings(self) -> list[Self]:
         """Return the settings that a baseline covers, one per token weighting scheme."""
         if "idf" not in field_types(type(self)):
             return [self]
@@ -212,8 +193,13 @@ class ModelSettings(Settings):
             check_device(self.device)
         object.__setattr__(self, "model_name_or_path", self._model())
 
-    def without_reuse(self: AnySettings) -> AnySettings:
+    def without_reuse(self) -> Self:
         return self.replace(reuse_memory=0)
+
+    @property
+    def rows_per_batch(self) -> int | None:
+        """Number of sequences per forward pass, or None to fill batches by tokens."""
+        return None if self.batch_size == "auto" else int(self.batch_size)
 
     def _model(self) -> str:
         """Return the name of the model, or the absolute path of its folder."""
@@ -224,6 +210,27 @@ class ModelSettings(Settings):
         path = os.path.expanduser(name)
         # Absolute, because workers have different working directories.
         return os.path.abspath(path) if name != BUNDLED and os.path.isdir(path) else str(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodingSettings(ModelSettings):
+    """Settings of metrics that encode each text once and compare encodings.
+
+    Args:
+        idf: token weights: references (IDF of the references), separate (IDF of each side), none
+            (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
+            models), or a file written by infolm idf.
+        multi_reference: reduction over several references: {best_of_references} or mean.
+    """
+
+    best_of_references: ClassVar[str] = "min"
+
+    idf: IDFSetting = "references"
+    multi_reference: Literal["min", "max", "mean"] = "min"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "idf", resolve_idf(self.idf))
 
 
 # Fields.
@@ -255,7 +262,7 @@ def descriptions(settings: type[Settings]) -> Mapping[str, str]:
     for base in reversed(settings.__mro__):
         # Python 3.13 and later remove the indentation of docstrings.
         documentation = inspect.cleandoc(base.__doc__ or "")
-        for word in ("model_variable", "default_model"):
+        for word in ("model_variable", "default_model", "best_of_references"):
             documentation = documentation.replace(f"{{{word}}}", getattr(settings, word, ""))
         arguments = documentation.partition("Args:\n")[2].partition("\n\n")[0]
         for name, text in re.findall(r"^ +(\w+): ((?:.+\n?)(?: {5,}.+\n?)*)", arguments, re.M):

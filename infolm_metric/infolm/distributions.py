@@ -32,7 +32,8 @@ from infolm_metric.models.determinism import to_float64
 
 Key = tuple[bytes, bytes]
 Predictions = Iterator[tuple[Tensor, Tensor, Tensor]]
-Predict = Callable[[Sequence[Sequence[WeightedText]], MaskedLM, InfoLMSettings], Predictions]
+Groups = Sequence[Sequence[WeightedText]]
+Predict = Callable[[Groups, MaskedLM, InfoLMSettings, int | None], Predictions]
 
 # Logits aggregated per step, by device type. On a CPU, they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
@@ -44,6 +45,7 @@ def distributions(
     texts: Sequence[WeightedText],
     model: MaskedLM,
     settings: InfoLMSettings,
+    limit: int | None,
     temperatures: Sequence[float],
     progress: Progress,
     predict: Predict,
@@ -53,15 +55,13 @@ def distributions(
     Texts with the same tokens are encoded once, even if their weights differ. `predict` is
     `predictions` or a version that uses cached logits.
     """
-    # With several masks per context, contexts depend on the positions with nonzero weights.
-    by_tokens: dict[Key, list[WeightedText]] = {}
+    by_tokens: dict[bytes, list[WeightedText]] = {}
     for text in texts:
-        positions = (text.log_weights > -np.inf).tobytes() if settings.masks_per_pass > 1 else b""
-        by_tokens.setdefault((text.key[0], positions), []).append(text)
+        by_tokens.setdefault(text.key[0], []).append(text)
     groups = list(by_tokens.values())
     total = sum(max(1, int((text.log_weights > -np.inf).sum())) for text in texts)
     sums, masks = Accumulator(tuple(temperatures)), 0
-    for owner, log_weights, logits in predict(groups, model, settings):
+    for owner, log_weights, logits in predict(groups, model, settings, limit):
         sums.add(logits, log_weights, owner)
         masks += int(log_weights.isfinite().sum())
         progress(masks / total)
@@ -82,7 +82,7 @@ def distributions(
 
 
 def predictions(
-    groups: Sequence[Sequence[WeightedText]], model: MaskedLM, settings: InfoLMSettings
+    groups: Groups, model: MaskedLM, settings: InfoLMSettings, limit: int | None
 ) -> Predictions:
     """Yield the group indices, log weights and logits of encoded positions in chunks.
 
@@ -90,13 +90,12 @@ def predictions(
     a group have the same tokens but different weights. The positions of a group are in order.
     """
     template = model.checkpoint.template
-    limit = model.checkpoint.text_limit(settings.max_length)
+    masked = settings.masking == "token"
     pieces: list[MaskedWindow] = []
     for index, group in enumerate(groups):
         log_weights = np.stack([text.log_weights for text in group], axis=1)
-        masks = settings.masks_per_pass
-        pieces += split(index, group[0].text, log_weights, template, limit, masks)
-    rows = None if settings.batch_size == "auto" else int(settings.batch_size)
+        pieces += split(index, group[0].text, log_weights, template, limit, masked)
+    rows = settings.rows_per_batch
     device = model.device.type
     most_tokens = device_limit(TOKENS_PER_BATCH, device)
 
@@ -123,15 +122,15 @@ def predictions(
 
 @dataclass(frozen=True)
 class MaskedWindow:
-    """A window of a text, and the positions that each of its contexts masks.
+    """A window of a text, and the positions that its contexts mask or predict.
 
-    If a context has fewer masks than the others, it repeats a position with log weights of -inf.
+    With masks, there is one context per position. Without, a single context predicts all positions.
     """
 
     text: int  # index of the text
     ids: np.ndarray  # int64 [tokens]
-    positions: np.ndarray  # int64 [contexts, masks]
-    log_weights: np.ndarray  # float64 [contexts, masks, weightings]
+    positions: np.ndarray  # int64 [contexts, positions]
+    log_weights: np.ndarray  # float64 [contexts, positions, weightings]
     masked: bool = True  # if False, the positions keep their tokens
 
 
@@ -140,8 +139,8 @@ class Batch:
     """Masked contexts of equal length; the contexts of a text are adjacent."""
 
     ids: Tensor  # int64 [contexts, tokens]
-    positions: Tensor  # int64 [contexts, masks]
-    log_weights: Tensor  # float64 [contexts, masks, weightings]
+    positions: Tensor  # int64 [contexts, positions]
+    log_weights: Tensor  # float64 [contexts, positions, weightings]
     texts: Tensor  # int64 [contexts], index of the text
 
 
@@ -151,32 +150,28 @@ def split(
     log_weights: np.ndarray,
     template: Template,
     max_length: int | None,
-    masks: int = 1,
+    masked: bool = True,
 ) -> list[MaskedWindow]:
-    """Split a text into windows, which may overlap but mask each token once.
+    """Split a text into windows, which may overlap but predict each token once.
 
-    `log_weights` are [maskable, weightings]; positions whose weights are all 0 are skipped. `masks`
-    is the maximum number of masks per context; with 0, each window is a context without masks. A
-    text without maskable tokens becomes a single mask token between the special tokens.
+    `log_weights` are [maskable, weightings]. If `masked`, positions whose weights are all 0 are
+    skipped. Otherwise each window is a context without masks. A text without maskable tokens
+    becomes a single mask token between the special tokens.
     """
     if not text.maskable.any():
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
         weights = np.zeros((1, 1, log_weights.shape[1]))
         return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), weights)]
     # Without masks, all positions are used, so that texts of equal length have equal shapes.
-    included = np.isfinite(log_weights).any(1) | (masks == 0)
+    included = np.isfinite(log_weights).any(1) | (not masked)
     pieces = []
     for window in windows(text, template, max_length):
         part = included[window.indices]
         if part.any():
             positions, weights = window.positions[part], log_weights[window.indices[part]]
-            width = min(masks or len(positions), len(positions))
-            contexts = -(-len(positions) // width)
-            order = np.arange(contexts)[:, None] + contexts * np.arange(width)  # far apart
-            in_range = order < len(positions)
-            order = np.where(in_range, order, order[:, :1])
-            weights = np.where(in_range[..., None], weights[order], -np.inf)
-            pieces.append(MaskedWindow(index, window.ids, positions[order], weights, masks > 0))
+            axis = 1 if masked else 0
+            positions, weights = np.expand_dims(positions, axis), np.expand_dims(weights, axis)
+            pieces.append(MaskedWindow(index, window.ids, positions, weights, masked))
     return pieces
 
 

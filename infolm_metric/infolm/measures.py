@@ -113,7 +113,11 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
     >>> print(", ".join(f"{x:.3f}" for x in compare_each(specs, p, q)))
     0.137, 0.500
     """
-    plans = [_plan(spec) for spec in specs]
+    return compare_plans([plan(spec) for spec in specs], log_p, log_q)
+
+
+def compare_plans(plans: Sequence[Plan], log_p: Tensor, log_q: Tensor) -> Tensor:
+    """Compare with measures whose parameters have been checked; return float64 [plans, ...]."""
     shape = _broadcast_shape(log_p, log_q)
     log_p = log_p.expand(shape).reshape(-1, shape[-1])
     log_q = log_q.expand(shape).reshape(-1, shape[-1])
@@ -140,12 +144,12 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
     >>> print(", ".join(f"{x:.3f}" for x in compare_all(MeasureSpec("kl"), p, q)[0]))
     0.137, 0.000
     """
-    plan = _plan(spec)
+    resolved = plan(spec)
     p, q = _normalize("log_p", log_p), _normalize("log_q", log_q)
     values = torch.full((len(p), len(q)), torch.nan, dtype=torch.float64, device=p.device)
-    if plan.formula.matrix and ("p", "m") not in plan.directions:
-        matrix = partial(plan.formula.matrix, **plan.parameters)
-        sides = [matrix(p, q) if x == "p" else matrix(q, p).T for x, _ in plan.directions]
+    if resolved.formula.matrix and ("p", "m") not in resolved.directions:
+        matrix = partial(resolved.formula.matrix, **resolved.parameters)
+        sides = [matrix(p, q) if x == "p" else matrix(q, p).T for x, _ in resolved.directions]
         values = torch.stack(sides).mean(0)
     near = ~(values.isfinite() & (values > NEAR))
     rows, columns = near.nonzero(as_tuple=True)
@@ -153,8 +157,8 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         pairs = rows[part], columns[part]
-        values[pairs] = compare_each([spec], p[pairs[0]], q[pairs[1]])[0]
-    return values.clamp(min=0.0, max=plan.bound)
+        values[pairs] = compare_plans([resolved], p[pairs[0]], q[pairs[1]])[0]
+    return values.clamp(min=0.0, max=resolved.bound)
 
 
 def shares(
@@ -175,22 +179,23 @@ def shares(
     0.000, 0.100, 0.100
     """
     spec = MeasureSpec(measure, symmetrize, alpha, beta)
-    value, plan = compare_each([spec], log_p, log_q)[0], _plan(spec)
+    resolved = plan(spec)
+    value = compare_plans([resolved], log_p, log_q)[0]
 
     def divide(log_p: Tensor, log_q: Tensor, **parameters: float) -> Tensor:
-        terms = plan.formula.terms(log_p, log_q, **parameters)
+        terms = resolved.formula.terms(log_p, log_q, **parameters)
         total = terms.sum(-1, keepdim=True)
-        whole = plan.formula.value(log_p, log_q, **parameters).unsqueeze(-1)
+        whole = resolved.formula.value(log_p, log_q, **parameters).unsqueeze(-1)
         return torch.where(total > 0.0, terms / total, 0.0) * whole
 
     p, q = _normalize("log_p", log_p), _normalize("log_q", log_q)
-    parts = plan.symmetrize(divide, p, q)
+    parts = resolved.symmetrize(divide, p, q)
     largest = parts.amax(-1, keepdim=True)
     parts = torch.where(largest > 0.0, parts / largest, 0.0)  # sums of saturated parts overflow
     return parts / parts.sum(-1, keepdim=True).clamp(min=1.0) * value.unsqueeze(-1)
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """A measure with checked parameters."""
 
     formula: Formula
@@ -208,12 +213,12 @@ class _Plan(NamedTuple):
         return reduce(_mean, values)
 
 
-def _plan(spec: MeasureSpec) -> _Plan:
+def plan(spec: MeasureSpec) -> Plan:
     measure = resolve(spec.measure)
     parameters = check_parameters(measure, spec.alpha, spec.beta)
     bound = upper_bound(measure, symmetrize=spec.symmetrize, **parameters)
     directions = SYMMETRIZATIONS["none" if measure.symmetric else spec.symmetrize]
-    return _Plan(FORMULAS[measure.name], parameters, directions, min(bound, LARGEST))
+    return Plan(FORMULAS[measure.name], parameters, directions, min(bound, LARGEST))
 
 
 def _mean(x: Tensor, y: Tensor) -> Tensor:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.core.idf import IDF, CorpusStatistics
+from infolm_metric.core.idf import IDF
 from infolm_metric.core.inputs import Pairs, check_pairs, check_texts
-from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
+from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.tokenization import WeightedText
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
+    Groups,
     Predictions,
     distributions,
     interpolate,
@@ -30,7 +32,12 @@ from infolm_metric.infolm.masked_lm import ARCHITECTURE, HEADS, MaskedLM
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import Checkpoint
-from infolm_metric.models.encoding_scorer import Encodings, EncodingScorer, Texts, reduce_references
+from infolm_metric.models.encoding_scorer import (
+    EncodingRun,
+    Encodings,
+    EncodingScorer,
+    Texts,
+)
 
 # Maximum memory for the distributions of a chunk of pairs, in bytes, and maximum number of texts in
 # a chunk. A sweep needs more memory, because it has several distributions per text.
@@ -40,7 +47,146 @@ CHUNK_TEXTS = 2048
 COMPARED_ELEMENTS = 1 << 22  # entries of the distributions that are compared in one step
 
 
-class InfoLMScorer(EncodingScorer):
+@dataclass(frozen=True, kw_only=True)
+class InfoLMRun(EncodingRun[InfoLMSettings]):
+    """A call of InfoLM. Encodings are distributions, log p, float64 [vocab]."""
+
+    scorer: InfoLMScorer
+
+    @cached_property
+    def plans(self) -> list[measures.Plan]:
+        """Requested measures with their parameters."""
+        settings = self.settings
+        return [
+            measures.plan(MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta))
+            for name in settings.names
+        ]
+
+    def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
+        """Divide pairs into chunks whose distributions fit in `CHUNK_BYTES`."""
+        return pairs.chunks(self.chunk_size(CHUNK_BYTES))
+
+    @property
+    def block_size(self) -> int:
+        """Number of texts whose distributions fit in `CHUNK_BYTES`."""
+        return self.chunk_size(CHUNK_BYTES)
+
+    def chunk_size(self, most_bytes: int, count: int = 1) -> int:
+        """Return the number of texts that fit in memory with `count` distributions each."""
+        return max(2, min(CHUNK_TEXTS, most_bytes // (8 * self.checkpoint.size * count)))
+
+    def encode(
+        self, texts: Texts, progress: Progress = no_progress, temperatures: Sequence[float] = ()
+    ) -> dict[Hashable, Tensor]:
+        """Return log p by text key: float64 [vocab]; with `temperatures`, [temperatures, vocab]."""
+        settings, models = self.settings, self.scorer.models
+        model, options = models.model(settings), (self.limit, settings.masking)
+        distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
+        all_temperatures = temperatures or [settings.temperature]
+        names = {
+            key: [(key, *options, temperature) for temperature in all_temperatures]
+            for key in distinct
+        }
+        encodings: dict[Hashable, Tensor] = {}
+        for key in distinct:
+            rows = [row for name in names[key] if (row := models.cache.get(name)) is not None]
+            if len(rows) == len(all_temperatures):
+                encodings[key] = torch.stack(rows)
+        missing = [text for key, text in distinct.items() if key not in encodings]
+        cached = self.scorer.keep_logits and settings.masking == "token"
+        predict = self._cached_predictions if cached else predictions
+        by_key = distributions(
+            missing, model, settings, self.limit, all_temperatures, progress, predict
+        )
+        for key, log_p in by_key.items():
+            for name, row in zip(names[key], log_p, strict=True):
+                models.cache.put(name, row)
+            encodings[key] = log_p
+        return encodings if temperatures else {key: log_p[0] for key, log_p in encodings.items()}
+
+    def compare(
+        self, candidates: Texts, references: Texts, encodings: Encodings
+    ) -> dict[str, np.ndarray]:
+        """Compute all requested measures; return float64 [pairs] by name."""
+        values = self.compare_plans(self.plans, candidates, references, encodings)
+        return dict(zip(self.settings.names, values, strict=True))
+
+    def compare_plans(
+        self,
+        plans: Sequence[measures.Plan],
+        candidates: Texts,
+        references: Texts,
+        encodings: Encodings,
+    ) -> np.ndarray:
+        """Compute several measures with this run's interpolation, float64 [measures, pairs]."""
+        step = max(1, COMPARED_ELEMENTS // next(iter(encodings.values())).numel())
+        values = np.empty((len(plans), len(references)))
+        for start in range(0, len(references), step):
+            part = slice(start, start + step)
+            log_q, log_p = (
+                interpolate(texts[part], encodings, self.settings.interpolation)
+                for texts in (candidates, references)
+            )
+            values[:, part] = measures.compare_plans(plans, log_p, log_q).cpu().numpy()
+        return values
+
+    def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
+        """Compare all candidates with all references; return float64 [candidates, references]."""
+        settings, (name,) = self.settings, self.settings.names
+        log_q, log_p = (
+            interpolate(texts, encodings, settings.interpolation)
+            for texts in (candidates, references)
+        )
+        spec = MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
+        return measures.compare_all(spec, log_p, log_q).T.cpu().numpy()
+
+    def count_warnings(self, texts: Texts) -> Counter[str]:
+        """Count texts, tokens, and the texts that cause each warning."""
+        counts, settings = super().count_warnings(texts), self.settings
+        # A fully masked text is predicted from its length alone; interpolation adds its tokens.
+        if settings.masking == "token" and not settings.interpolation:
+            counts["one_token"] = sum(len(text.log_weights) == 1 for text in texts)
+        return counts
+
+    def view(self, text: WeightedText) -> TextView:
+        """Return the predictions at all positions of a text."""
+        log_p = log_predictions(self._logits(text), self.settings.temperature)
+        tokenizer = self.checkpoint.tokenizer
+        ids = text.text.tokens.tolist() or [tokenizer.mask_token_id]
+        weights = torch.from_numpy(_position_weights(text)).to(log_p.device)
+        mean = torch.logsumexp(log_p + weights[:, None], dim=0)
+        (mean,) = interpolate([text], {text.key: mean}, self.settings.interpolation)
+        return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
+
+    def _cached_predictions(
+        self, groups: Groups, model: MaskedLM, settings: InfoLMSettings, limit: int | None
+    ) -> Predictions:
+        """Yield `predictions` at all positions of each text, from cached logits if possible."""
+        for index, group in enumerate(groups):
+            logits = self._logits(group[0])
+            log_weights = np.stack([_position_weights(text) for text in group], axis=1)
+            yield torch.full((len(logits),), index), torch.from_numpy(log_weights), logits
+
+    def _logits(self, text: WeightedText) -> Tensor:
+        """Return the logits at all positions of a text, including positions of weight 0."""
+        settings, models = self.settings, self.scorer.models
+        model = models.model(settings)
+        name = ("logits", text.key[0], self.limit, settings.masking)
+        logits = models.cache.get(name)
+        if logits is None:
+            # Without masks, windows are not in order. Position numbers, passed as weights, are used
+            # to sort the logits.
+            numbers = np.arange(len(text.log_weights), dtype=np.float64)
+            numbered = WeightedText(text.key, text.text, numbers)
+            parts = list(predictions([[numbered]], model, settings, self.limit))
+            order = torch.cat([weights[:, 0] for _, weights, _ in parts]).argsort()
+            logits = torch.cat([logits for *_, logits in parts])
+            logits = logits[order.to(logits.device)]
+            models.cache.put(name, logits)
+        return logits
+
+
+class InfoLMScorer(EncodingScorer[InfoLMSettings]):
     """InfoLM scorer; the model is loaded on first use and kept.
 
     `settings` is an `InfoLMSettings` object, or None for the defaults. Settings can also be passed
@@ -57,92 +203,19 @@ class InfoLMScorer(EncodingScorer):
     """
 
     settings_type = InfoLMSettings
+    run_type = InfoLMRun
     architecture = ARCHITECTURE
     perfect_score_label = "the same distribution"
     # Whether to cache logits, 122 KB per token, so that `sweep` and `explain` can reuse them.
     keep_logits = False
 
-    # Encoding and comparison.
-
     def load(self, checkpoint: Checkpoint, settings: InfoLMSettings) -> MaskedLM:
         """Load the masked language model."""
         return MaskedLM.load(checkpoint, settings, HEADS)
 
-    def chunks(self, pairs: Pairs, settings: InfoLMSettings) -> Iterator[Pairs]:
-        """Divide pairs into chunks whose distributions fit in `CHUNK_BYTES`."""
-        return pairs.chunks(self._chunk_size(settings, CHUNK_BYTES))
-
-    def encode(
-        self,
-        texts: Texts,
-        settings: InfoLMSettings,
-        progress: Progress = no_progress,
-        temperatures: Sequence[float] = (),
-    ) -> dict[Hashable, Tensor]:
-        """Return log p by text key: float64 [vocab]; with `temperatures`, [temperatures, vocab]."""
-        model = self.models.model(settings)
-        options = model.checkpoint.text_limit(settings.max_length), settings.masks_per_pass
-        distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
-        all_temperatures = temperatures or [settings.temperature]
-        names = {
-            key: [(key, *options, temperature) for temperature in all_temperatures]
-            for key in distinct
-        }
-        encodings: dict[Hashable, Tensor] = {}
-        for key in distinct:
-            rows = [row for name in names[key] if (row := self.models.cache.get(name)) is not None]
-            if len(rows) == len(all_temperatures):
-                encodings[key] = torch.stack(rows)
-        missing = [text for key, text in distinct.items() if key not in encodings]
-        cached = self.keep_logits and settings.masks_per_pass == 1
-        predict = self._cached_predictions if cached else predictions
-        by_key = distributions(missing, model, settings, all_temperatures, progress, predict)
-        for key, log_p in by_key.items():
-            for name, row in zip(names[key], log_p, strict=True):
-                self.models.cache.put(name, row)
-            encodings[key] = log_p
-        return encodings if temperatures else {key: log_p[0] for key, log_p in encodings.items()}
-
-    def compare(
-        self, candidates: Texts, references: Texts, encodings: Encodings, settings: InfoLMSettings
-    ) -> dict[str, np.ndarray]:
-        """Compute all requested measures; return float64 [pairs] by name."""
-        values = self._compare(candidates, references, encodings, [settings])
-        return dict(zip(settings.names, values, strict=True))
-
-    def compare_all(
-        self, candidates: Texts, references: Texts, encodings: Encodings, settings: InfoLMSettings
-    ) -> np.ndarray:
-        """Compare all candidates with all references; return float64 [candidates, references]."""
-        log_q, log_p = (
-            interpolate(texts, encodings, settings.interpolation)
-            for texts in (candidates, references)
-        )
-        (name,) = settings.names
-        spec = MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
-        return measures.compare_all(spec, log_p, log_q).T.cpu().numpy()
-
-    def block_size(self, settings: InfoLMSettings) -> int:
-        """Return the number of texts whose distributions fit in `CHUNK_BYTES`."""
-        return self._chunk_size(settings, CHUNK_BYTES)
-
     def bounds(self, settings: InfoLMSettings, name: str) -> tuple[float, float]:
         """Return the bounds: 0 for equal distributions, and the measure's upper bound."""
         return 0.0, settings.upper_bound(name)
-
-    def count_warnings(self, texts: Texts, settings: InfoLMSettings) -> Counter[str]:
-        """Count texts, tokens, and the texts that cause each warning."""
-        counts, masks = super().count_warnings(texts, settings), settings.masks_per_pass
-        # A fully masked text is predicted from its length alone; interpolation adds its tokens.
-        if masks and not settings.interpolation:
-            counts["one_token"] = sum(
-                0 < len(text.log_weights) <= masks
-                and (masks == 1 or bool(np.isfinite(text.log_weights).all()))
-                for text in texts
-            )
-        return counts
-
-    # Sweeps, distributions and explanations.
 
     def sweep(
         self,
@@ -196,153 +269,84 @@ class InfoLMScorer(EncodingScorer):
         settings = self.settings.replace(**changed)
         texts = check_texts("texts", texts)
         if not texts:
-            raise ValueError("texts is empty; pass at least one text")
+            raise ValueError("texts is empty. Pass at least one text.")
         pairs = Pairs(texts, [[text] for text in texts])
         with self.lock:
-            statistics = self.count(pairs.texts_by_side, settings)
-            self.check(pairs, settings, statistics)
-            weighted_texts = self.tokenize_and_weight(
-                texts, statistics.idf_tables(settings)[0], settings
-            )
-            encodings = self.encode(weighted_texts, settings)
-            counts = self.count_warnings(weighted_texts, settings)
-        warn({**counts, "few_documents": statistics.distinct_documents}, self.warning_messages)
+            run = self._run(settings, pairs.texts_by_side)
+            run.check(pairs)
+            weighted_texts = run.tokenize_and_weight(texts, run.tables[0])
+            encodings = run.encode(weighted_texts)
+            counts = run.count_warnings(weighted_texts)
+        warn(run.with_documents(counts), self.warning_messages)
         return interpolate(weighted_texts, encodings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain a score in terms of the predictions at each position and the tokens' shares.
 
         Return the score of `candidate` against `reference`, the predictions for both texts, and the
-        contribution of each vocabulary entry. With idf="references", the reference is the only
-        document, so token weights are uniform. For IDF weights, set idf to a table (`IDF`).
-        `changed` overrides settings for this call, with a single measure and masks_per_pass 0 or 1.
+        contribution of each vocabulary entry. Token weights are uniform unless idf is a table
+        (`IDF`). `changed` overrides settings for this call, with a single measure.
         """
-        settings = self.settings.replace(**changed)
+        settings = self.settings.replace(**changed).with_uniform_weights()
         if len(settings.names) > 1:
             raise ValueError(
                 "information_measure must be a single measure for explain, got "
                 f"{', '.join(settings.names)}"
             )
-        if settings.masks_per_pass > 1:
-            raise ValueError(
-                f"masks_per_pass must be 0 or 1 for explain, got {settings.masks_per_pass}; an "
-                "explanation shows one prediction per position"
-            )
         with self.lock:
-            result, texts = self.score_pair(candidate, reference, settings)
-            views = [self._view(text, settings) for text in texts]
-            vocabulary = self.models.checkpoint(settings).vocabulary
+            run = self._run(settings)
+            result, texts = run.score_pair(candidate, reference)
+            views = [run.view(text) for text in texts]
         warn(result.counts, self.warning_messages)
         ((score,),) = result.scores.values()
+        vocabulary = run.checkpoint.vocabulary
         return explain_score(views[0], views[1], settings, score, result.signature, vocabulary)
 
-    # Implementation.
-
-    def _chunk_size(self, settings: InfoLMSettings, most_bytes: int, count: int = 1) -> int:
-        """Return the number of texts that fit in memory with `count` distributions each."""
-        size = 8 * self.models.checkpoint(settings).size * count
-        return max(2, min(CHUNK_TEXTS, most_bytes // size))
-
-    def _compare(
-        self,
-        candidates: Texts,
-        references: Texts,
-        encodings: Encodings,
-        grid: Sequence[InfoLMSettings],
-    ) -> np.ndarray:
-        """Compute all measures in a grid with a single interpolation, float64 [measures, pairs]."""
-        specs = [
-            MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
-            for settings in grid
-            for name in settings.names
-        ]
-        step = max(1, COMPARED_ELEMENTS // next(iter(encodings.values())).numel())
-        values = np.empty((len(specs), len(references)))
-        for start in range(0, len(references), step):
-            part = slice(start, start + step)
-            log_q, log_p = (
-                interpolate(texts[part], encodings, grid[0].interpolation)
-                for texts in (candidates, references)
-            )
-            values[:, part] = measures.compare_each(specs, log_p, log_q).cpu().numpy()
-        return values
-
-    def _cached_predictions(
-        self, groups: Sequence[Texts], model: MaskedLM, settings: InfoLMSettings
-    ) -> Predictions:
-        """Yield `predictions` at all positions of each text, from cached logits if possible."""
-        for index, group in enumerate(groups):
-            logits = self._logits(group[0], settings)
-            log_weights = np.stack([_position_weights(text) for text in group], axis=1)
-            yield torch.full((len(logits),), index), torch.from_numpy(log_weights), logits
-
-    def _logits(self, text: WeightedText, settings: InfoLMSettings) -> Tensor:
-        """Return the logits at all positions of a text, including positions of weight 0."""
-        model = self.models.model(settings)
-        limit = model.checkpoint.text_limit(settings.max_length)
-        name = ("logits", text.key[0], limit, settings.masks_per_pass)
-        logits = self.models.cache.get(name)
-        if logits is None:
-            # Without masks, windows are not in order. Position numbers, passed as weights, are used
-            # to sort the logits.
-            numbers = np.arange(len(text.log_weights), dtype=np.float64)
-            numbered = WeightedText(text.key, text.text, numbers)
-            parts = list(predictions([[numbered]], model, settings))
-            order = torch.cat([weights[:, 0] for _, weights, _ in parts]).argsort()
-            logits = torch.cat([logits for *_, logits in parts])
-            logits = logits[order.to(logits.device)]
-            self.models.cache.put(name, logits)
-        return logits
-
-    def _view(self, text: WeightedText, settings: InfoLMSettings) -> TextView:
-        """Return the predictions at all positions of a text."""
-        log_p = log_predictions(self._logits(text, settings), settings.temperature)
-        tokenizer = self.models.checkpoint(settings).tokenizer
-        ids = text.text.tokens.tolist() or [tokenizer.mask_token_id]
-        weights = torch.from_numpy(_position_weights(text)).to(log_p.device)
-        mean = torch.logsumexp(log_p + weights[:, None], dim=0)
-        (mean,) = interpolate([text], {text.key: mean}, settings.interpolation)
-        return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
+    def _run(
+        self, settings: InfoLMSettings, corpus: Mapping[str, Sequence[str]] | None = None
+    ) -> InfoLMRun:
+        run = self.prepare(settings, corpus)
+        assert isinstance(run, InfoLMRun)
+        return run
 
     def _sweep(self, pairs: Pairs, plan: SweepPlan) -> list[Result]:
         """Execute a plan: encode each text once at all temperatures, and compare the encodings."""
-        texts = pairs.texts_by_side
         by_idf = {settings.idf: settings for settings in plan.grid}
-        statistics = {idf: self.count(texts, settings) for idf, settings in by_idf.items()}
-        for idf, settings in by_idf.items():
-            self.check(pairs, settings, statistics[idf])
-        groups = plan.groups(statistics)
+        runs = {idf: self._run(each, pairs.texts_by_side) for idf, each in by_idf.items()}
+        for run in runs.values():
+            run.check(pairs)
+        first, groups = runs[plan.grid[0].idf], plan.groups(runs)
         parts: list[list[ChunkScores]] = [[] for _ in plan.grid]
         count = len(plan.temperatures) * len(groups)
-        for chunk in pairs.chunks(self._chunk_size(plan.grid[0], SWEEP_BYTES, count)):
+        for chunk in pairs.chunks(first.chunk_size(SWEEP_BYTES, count)):
             owners = np.repeat(np.arange(len(chunk)), chunk.counts)
             sides = {
                 tables: [
-                    self.tokenize_and_weight(texts, table, plan.grid[0])
+                    first.tokenize_and_weight(texts, table)
                     for texts, table in zip(chunk.texts_by_side.values(), tables, strict=True)
                 ]
                 for tables in groups
             }
             chunk_texts = [text for both in sides.values() for side in both for text in side]
-            encodings = self.encode(chunk_texts, plan.grid[0], temperatures=plan.temperatures)
+            encodings = first.encode(chunk_texts, temperatures=plan.temperatures)
             for tables, (candidates, references) in sides.items():
                 repeated = [candidates[owner] for owner in owners]
                 for (temperature, _), indices in groups[tables].items():
                     row = plan.temperatures.index(temperature)
                     log_p = {key: rows[row] for key, rows in encodings.items()}
-                    group = [plan.grid[index] for index in indices]
-                    values = self._compare(repeated, references, log_p, group)
-                    for index, settings, column in zip(indices, group, values, strict=True):
-                        rule, (name,) = settings.multi_reference, settings.names
+                    group = [replace(first, settings=plan.grid[index]) for index in indices]
+                    plans = [plan for run in group for plan in run.plans]
+                    values = group[0].compare_plans(plans, repeated, references, log_p)
+                    for index, run, column in zip(indices, group, values, strict=True):
+                        rule, (name,) = run.settings.multi_reference, run.settings.names
                         scores = reduce_references(column, chunk.counts, rule).tolist()
-                        counts = self.count_warnings([*candidates, *references], settings)
+                        counts = run.count_warnings([*candidates, *references])
                         parts[index].append(ChunkScores({name: scores}, counts))
         results = []
         for settings, chunks in zip(plan.grid, parts, strict=True):
-            whole, documents = ChunkScores.join(chunks), statistics[settings.idf]
-            counts = add_counts([whole.counts, {"few_documents": documents.distinct_documents}])
-            signature = self.signature(settings, documents)
-            results.append(Result(settings.metric, whole.scores, signature, False, counts))
+            run, whole = replace(runs[settings.idf], settings=settings), ChunkScores.join(chunks)
+            counts = run.with_documents(whole.counts)
+            results.append(Result(settings.metric, whole.scores, run.signature, False, counts))
         return results
 
 
@@ -408,7 +412,7 @@ class SweepPlan:
         return list(dict.fromkeys(settings.temperature for settings in self.grid))
 
     def groups(
-        self, statistics: Mapping[Any, CorpusStatistics]
+        self, runs: Mapping[Any, EncodingRun[InfoLMSettings]]
     ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
         """Group the indices of settings by IDF tables, then by temperature and interpolation.
 
@@ -416,7 +420,7 @@ class SweepPlan:
         """
         groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
         for index, settings in enumerate(self.grid):
-            by_tables = groups.setdefault(statistics[settings.idf].idf_tables(settings), {})
+            by_tables = groups.setdefault(runs[settings.idf].tables, {})
             key = (settings.temperature, settings.interpolation)
             by_tables.setdefault(key, []).append(index)
         return groups

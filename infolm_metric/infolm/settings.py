@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import dataclass, field
 from typing import Literal
 
-from infolm_metric.core.checks import check_at_least, check_fraction, score_names
-from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import ModelSettings, resolve_idf
+from infolm_metric.core.checks import check_fraction, score_names
+from infolm_metric.core.settings import EncodingSettings, IDFSetting
 from infolm_metric.infolm.measure_table import (
     ALIASES,
     MEASURES,
@@ -20,7 +18,7 @@ from infolm_metric.infolm.measure_table import (
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfoLMSettings(ModelSettings):
+class InfoLMSettings(EncodingSettings):
     """Settings of InfoLM.
 
     Args:
@@ -32,12 +30,9 @@ class InfoLMSettings(ModelSettings):
         symmetrize: jeffreys (mean of both directions), jensen (mean divergence from the average
             distribution), none (from reference to candidate) or reverse.
         temperature: divisor of the model's logits, > 0.
-        idf: token weights: references (IDF of the references), separate (IDF of each side), none
-            (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
-            models), or a file written by infolm idf.
-        multi_reference: reduction over several references: min or mean.
         interpolation: weight of each text's own tokens, from 0 (as in the paper) to 1.
-        masks_per_pass: number of tokens masked per pass: 1 (exact), more (approximate) or 0 (none).
+        masking: token (each token is masked in turn, as in the paper) or none (one pass per text,
+            without masks).
 
     >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'
@@ -57,24 +52,22 @@ class InfoLMSettings(ModelSettings):
     beta: float | None = None
     symmetrize: Literal["jeffreys", "jensen", "none", "reverse"] = "jeffreys"
     temperature: float = field(default=1.0, metadata={"flags": ("-t", "--temperature")})
-    idf: bool | str | os.PathLike[str] | IDF | None = "references"
+    idf: IDFSetting = "references"
     multi_reference: Literal["min", "mean"] = "min"
     interpolation: float = 0.0
-    masks_per_pass: int = 1
+    masking: Literal["token", "none"] = "token"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         choices = {name: name for name in MEASURES} | ALIASES
         names = score_names("information_measure", self.information_measure, choices, every=True)
         object.__setattr__(self, "information_measure", names)
-        object.__setattr__(self, "idf", resolve_idf(self.idf))
         if self.temperature <= 0:
             raise ValueError(
                 f"temperature must be > 0, got {self.temperature!r}; values from 1 to 2 work best "
                 "in the paper"
             )
         check_fraction("interpolation", self.interpolation, " (0 as in the paper)")
-        check_at_least("masks_per_pass", self.masks_per_pass, 0)
         for name in self.names:
             check_parameters(name, self.alpha, self.beta)
             if self.interpolation == 1 and not math.isfinite(self.upper_bound(name)):
@@ -97,8 +90,8 @@ class InfoLMSettings(ModelSettings):
             unused.add("symmetrize")
         if not self.interpolation:
             unused.add("interpolation")
-        if self.masks_per_pass == 1:
-            unused.add("masks_per_pass")
+        if self.masking == "token":
+            unused.add("masking")
         return {
             name: value for name, value in super().signature_fields().items() if name not in unused
         }

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, packag
 from infolm_metric.core.checks import check_fraction, check_value
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.scorer import Run
 
 # Scores that are mapped to 0 and 1, or to 1 and 0 if lower is better.
 Range = tuple[float, float]
@@ -28,66 +29,70 @@ SHARED_FIELDS = ("metric", "infolm", "transformers", "torch")
 
 @dataclass(frozen=True)
 class CombinedMetric:
-    """The other metric in a combination, on a scale from 0 to 1.
+    """Metric that MENLI is combined with. Its scores are scaled to [0, 1].
 
     If `baseline` is None, the scale is set by the package's baseline or, if there is no matching
     baseline, by the metric's bounds.
     """
 
-    scorer: Scorer
-    settings: Any
+    run: Run[Any]
     baseline: Baseline | None
+
+    def with_statistics(self, statistics: CorpusStatistics) -> CombinedMetric:
+        """Return the metric with the statistics of a whole corpus."""
+        return replace(self, run=self.run.with_statistics(statistics))
 
     def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Collect corpus statistics."""
-        return self.scorer.count(texts, self.settings)
+        return self.run.count(texts)
 
-    def check(self, pairs: Pairs, statistics: CorpusStatistics) -> None:
+    def check(self, pairs: Pairs) -> None:
         """Raise an error before loading weights if the pairs cannot be scored."""
-        self.range(statistics)
-        self.scorer.check(pairs, self.settings, statistics)
+        self.range  # noqa: B018 (raises an error if there is no scale)
+        self.run.check(pairs)
 
-    def score(
-        self, pairs: Pairs, statistics: CorpusStatistics
-    ) -> tuple[np.ndarray, Mapping[str, int]]:
+    def score(self, pairs: Pairs) -> tuple[np.ndarray, Mapping[str, int]]:
         """Return the scaled scores, float64 [pairs], and the warning counts."""
-        result = self.scorer.score_part(pairs, self.settings, statistics)
+        result = self.run.score(pairs)
         (scores,) = result.scores.values()
-        values = scaled(np.asarray(scores), self.range(statistics), result.higher_is_better)
+        values = scaled(np.asarray(scores), self.range, result.higher_is_better)
         # Clip scores that are worse than the baseline (the mean score of unrelated texts).
         return values.clip(0.0, 1.0), result.counts
 
-    def range(self, statistics: CorpusStatistics) -> Range:
-        """Return the scores that are mapped to 0 and 1; they do not depend on the texts."""
-        (name,) = self.settings.names
-        bounds = self.scorer.bounds(self.settings, name)
-        if ends := self._baseline_range(statistics):
+    @cached_property
+    def range(self) -> Range:
+        """Scores that are mapped to 0 and 1; they do not depend on the texts."""
+        settings = self.run.settings
+        (name,) = settings.names
+        bounds = self.run.scorer.bounds(settings, name)
+        if ends := self._baseline_range:
             return ends
         if self.baseline:
             raise ValueError(
-                f"combine_baseline {self.baseline}: its mean is the best score; use varied texts"
+                f"combine_baseline {self.baseline}: its mean is the best score. Use varied texts."
             )
         if not all(map(math.isfinite, bounds)):
             raise BaselineNotFoundError(
-                "combine_with needs a metric with finite bounds or a baseline; "
-                f"{self.settings.label(name)} has neither. Pass combine_baseline=FILE, written by "
-                f"`infolm baseline CORPUS --metric {self.settings.metric} -o FILE`"
+                "combine_with needs a metric with finite bounds or a baseline, but "
+                f"{settings.label(name)} has neither. Pass combine_baseline=FILE, written by "
+                f"`infolm baseline CORPUS --metric {settings.metric} -o FILE`."
             )
         return bounds
 
-    def signature_fields(self, statistics: CorpusStatistics | None) -> dict[str, str]:
+    def signature_fields(self) -> dict[str, str]:
         """Return the metric's signature fields, prefixed with its name."""
-        signature = self.scorer.signature(self.settings, statistics)
-        if self._baseline_range(statistics or CorpusStatistics()):
-            baseline = self.baseline or package_baseline(self.settings.metric)
+        signature = self.run.signature
+        if self._baseline_range:
+            baseline = self.baseline or package_baseline(self.run.settings.metric)
             signature = baseline.sign(signature)
-        return signature.without(SHARED_FIELDS).prefixed(self.settings.metric)
+        return signature.without(SHARED_FIELDS).prefixed(self.run.settings.metric)
 
-    def _baseline_range(self, statistics: CorpusStatistics) -> Range | None:
-        """Return the mean of the baseline and the best score, or None if the bounds are used."""
-        (name,) = self.settings.names
-        by_count = self.scorer.baseline_stats(self.settings, statistics, self.baseline, [1])
-        best = self.scorer.bounds(self.settings, name)[int(self.scorer.higher_is_better)]
+    @cached_property
+    def _baseline_range(self) -> Range | None:
+        """Mean of the baseline and the best score, or None if the bounds are used."""
+        (name,) = self.run.settings.names
+        by_count = replace(self.run, baseline=self.baseline).unrelated([1])
+        best = self.run.best(name)
         mean = by_count[1][name].mean if by_count else best
         return (min(best, mean), max(best, mean)) if math.isfinite(best) and mean != best else None
 

@@ -18,21 +18,23 @@ ARTICLES = ("a", "an", "the")
 class TokenRecall:
     """Token recall as the other metric in a combination, without a model or a baseline."""
 
+    def with_statistics(self, statistics: CorpusStatistics) -> TokenRecall:
+        """Return this object, which needs no statistics."""
+        return self
+
     def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Collect no statistics."""
         return CorpusStatistics()
 
-    def check(self, pairs: Pairs, statistics: CorpusStatistics) -> None:
+    def check(self, pairs: Pairs) -> None:
         """Accept all pairs."""
 
-    def score(
-        self, pairs: Pairs, statistics: CorpusStatistics
-    ) -> tuple[np.ndarray, Mapping[str, int]]:
+    def score(self, pairs: Pairs) -> tuple[np.ndarray, Mapping[str, int]]:
         """Return the highest recall over the references, float64 [pairs], and no warnings."""
         values = [max(token_recall(text, other) for other in group) for text, group in pairs]
         return np.array(values), {}
 
-    def signature_fields(self, statistics: CorpusStatistics | None) -> dict[str, str]:
+    def signature_fields(self) -> dict[str, str]:
         """Return no fields, because there are no settings."""
         return {}
 

@@ -43,7 +43,6 @@ TASKS: dict[str | None, dict[str, Any]] = {
     "answer": {"formula": "e-c", "direction": "hr", "combine_with": RECALL, "nli_weight": 0.5},
 }
 SOURCE = "source"
-NEEDS_SOURCES = "task='source' compares predictions with sources, not with references; pass sources"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +51,8 @@ class MENLISettings(NLISettings):
 
     Args:
         task: defaults for formula, direction, combine_with and nli_weight: translation (e, avg),
-            summary (e-c, hr), source (-c, rh; with sources only) or answer (e-c, hr, recall, 0.5);
+            summary (e-c, hr), source (-c, rh; the
+            references are the sources) or answer (e-c, hr, recall, 0.5);
             None: same as translation.
         formula: one or more of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
             probabilities of entailment, neutrality and contradiction; computing several formulas
@@ -70,7 +70,6 @@ class MENLISettings(NLISettings):
             if it has one, otherwise 0.5 with recall and 0.2 with another metric.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline; None: the package's baseline.
-        probabilities: also return the probabilities e, n and c for each score.
 
     >>> MENLISettings(formula=["e", "e-c"]).names
     ('e', 'e-c')
@@ -82,8 +81,6 @@ class MENLISettings(NLISettings):
     metric = "menli"
     names_field = "formula"
     default_model = "microsoft/deberta-large-mnli"  # the authors' NLI-D
-    not_in_signature = NLISettings.not_in_signature | {"probabilities"}
-    takes_sources = True
 
     task: Literal["translation", "summary", "source", "answer"] | None = field(
         default=None, metadata={"signature": ""}
@@ -94,7 +91,6 @@ class MENLISettings(NLISettings):
     combine_with: Literal["infolm", "baryscore", "recall", "none"] | Settings | None = None
     nli_weight: float | None = None
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
-    probabilities: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -158,17 +154,6 @@ class MENLISettings(NLISettings):
         return None if value == NO_COMBINATION else value
 
     @property
-    def needs_sources(self) -> bool:
-        """True if candidates must be scored against sources."""
-        return self.task == SOURCE
-
-    def targets(self, references: Any, sources: Any) -> Any:
-        """Return the references, or the sources that replace them (required by task="source")."""
-        if self.needs_sources and sources is None:
-            raise TypeError(NEEDS_SOURCES)
-        return super().targets(references, sources)
-
-    @property
     def weight(self) -> float:
         """Weight of the NLI score.
 
@@ -215,12 +200,6 @@ class MENLISettings(NLISettings):
         """Token weights of the metric to combine with; False without a combination."""
         return False if self.other is None else self.other.idf
 
-    @property
-    def extra_columns(self) -> tuple[str, ...]:
-        """Names of the probability columns, if probabilities are requested."""
-        names = self.names if self.probabilities else ()
-        return tuple(f"{name}_probabilities_{letter}" for name in names for letter in "enc")
-
     def with_uniform_weights(self) -> MENLISettings:
         """Return these settings, with uniform weights if the other metric counts documents."""
         return (
@@ -234,7 +213,7 @@ class MENLISettings(NLISettings):
             fields.pop(name)  # the scorer adds the values in use
         if self.other_name is not None:
             fields |= {"nli_weight": self.weight, "combine_with": self.other_name}
-        return fields
+        return fields | ({"against": SOURCE} if self.task == SOURCE else {})
 
     def label(self, name: str) -> str:
         """Return the formula; in a combination, also the other metric and both weights.

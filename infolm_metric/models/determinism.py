@@ -121,23 +121,33 @@ def limit_threads_of_forks() -> None:
 
 
 class DeterministicLinear(nn.Linear):
-    """A linear layer that computes each row independently of the others."""
+    """A linear layer that computes each row independently of the others.
+
+    Attributes:
+        rule: rule for a product with the whole weight.
+        column_rules: rules for products with `COLUMNS` outputs each.
+    """
+
+    rule: RowRule
+    column_rules: list[RowRule]
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the layer's output, [..., in] -> [..., out]."""
         rows = input.flatten(0, -2)
         output = rows.new_empty(len(rows), self.out_features)
         bias = output.new_zeros(self.out_features) if self.bias is None else self.bias
-        size = COLUMNS if rows.device.type == "cpu" else self.out_features
+        size = _columns(self)
         parts = [torch.split(tensor, size) for tensor in (self.weight, bias, output.t())]
-        for weight, shift, columns in zip(*parts, strict=True):
+        for rule, weight, shift, columns in zip(self.column_rules, *parts, strict=True):
             product = functools.partial(F.linear, weight=weight, bias=shift)
-            columns.t().copy_(row_rule(weight).apply(product, rows))
+            columns.t().copy_(rule.apply(product, rows))
         return output.view(*input.shape[:-1], -1)
 
 
 def deterministic_linear(model: Any) -> Any:
     """Replace the linear layers of a model so that its output does not depend on the batch.
+
+    The rules of the layers are chosen here, for the current number of threads.
 
     >>> layer = deterministic_linear(nn.Linear(64, 64))
     >>> rows = torch.randn(40, 64)
@@ -145,10 +155,17 @@ def deterministic_linear(model: Any) -> Any:
     ...     torch.equal(layer(rows)[:1], layer(rows[:1]))
     True
     """
-    for module in model.modules():
-        if type(module) is nn.Linear:
-            module.__class__ = DeterministicLinear
+    linear: Any
+    for linear in [module for module in model.modules() if type(module) is nn.Linear]:
+        linear.__class__ = DeterministicLinear
+        linear.rule = row_rule(linear.weight)
+        linear.column_rules = list(map(row_rule, linear.weight.split(_columns(linear))))
     return model
+
+
+def _columns(linear: nn.Linear) -> int:
+    """Return the number of outputs per product."""
+    return COLUMNS if linear.weight.device.type == "cpu" else linear.out_features
 
 
 def repeat_texts(ids: Tensor) -> Tensor:

@@ -23,7 +23,11 @@ from torch import Tensor, nn
 
 from infolm_metric.core.settings import ModelSettings
 from infolm_metric.models.checkpoints import Checkpoint, load_weights
-from infolm_metric.models.determinism import deterministic_linear, repeat_texts, row_rule
+from infolm_metric.models.determinism import (
+    DeterministicLinear,
+    deterministic_linear,
+    repeat_texts,
+)
 
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
 SHORT = 128
@@ -198,7 +202,7 @@ class FastEncoder(nn.Module):
         finished: Tensor = layer.output_norm(output.add_(states))
         return finished
 
-    def _project(self, name: str, states: Tensor, linear: nn.Linear) -> Tensor:
+    def _project(self, name: str, states: Tensor, linear: DeterministicLinear) -> Tensor:
         """Apply a linear layer, [rows, in] -> [rows, out]; on a CPU, into the buffer `name`."""
 
         def product(rows: Tensor) -> Tensor:
@@ -206,7 +210,7 @@ class FastEncoder(nn.Module):
             out = self._buffer(name, rows, len(rows), linear.out_features) if on_cpu else None
             return torch.addmm(linear.bias, rows, linear.weight.t(), out=out)
 
-        return row_rule(linear.weight).apply(product, states)
+        return linear.rule.apply(product, states)
 
     def _buffer(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """Return an uninitialized tensor in a reused buffer; allocation is slow on a CPU."""

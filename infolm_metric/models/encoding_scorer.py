@@ -1,39 +1,43 @@
-"""Base class of scorers that encode each text once and compare encodings."""
+"""Base classes of scorers that encode each text once and compare encodings, and of their runs."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from torch import Tensor
 
+from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.document_counts import count_tokens
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches, check_text
-from infolm_metric.core.results import ChunkScores, Result
-from infolm_metric.core.scorer import CHUNK, Progress, Scorer, no_progress
+from infolm_metric.core.results import ChunkScores, Result, reduce_references
+from infolm_metric.core.scorer import CHUNK, Progress, Run, Scorer, no_progress
+from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.core.tokenization import TokenizedText, WeightedText, tokenize
 from infolm_metric.models.checkpoints import Architecture, Checkpoint, ModelHolder, open_model
 from infolm_metric.models.out_of_domain import count_out_of_domain
 
-KEPT_TEXTS = 1 << 14  # maximum number of cached tokenized texts
-SLICE = 1 << 12  # documents that are tokenized at a time
+CACHED_TEXTS = 1 << 14  # maximum number of cached tokenized texts
+TOKENIZED_DOCUMENTS = 1 << 12  # documents that are tokenized at a time
 
 Texts = Sequence[WeightedText]
 Encodings = Mapping[Hashable, Tensor]
+E = TypeVar("E", bound=EncodingSettings)
 
 
-class EncodingScorer(Scorer):
+class EncodingScorer(Scorer[E]):
     """Base class of scorers that compare encodings: distributions (InfoLM) or points (BaryScore).
 
-    A metric implements `load`, `encode` and `compare`. Its settings extend `ModelSettings` with a
-    field `idf`.
+    A metric implements `load`, and its `EncodingRun`.
     """
 
+    run_type: ClassVar[type[EncodingRun[Any]]]
     architecture: ClassVar[Architecture]
 
     def unload(self) -> None:
@@ -47,199 +51,194 @@ class EncodingScorer(Scorer):
         with self.lock:
             return self.models.checkpoint(self.settings).tokenizer
 
+    def make_run(self, settings: E, baseline: Baseline | None) -> EncodingRun[E]:
+        checkpoint = self.models.checkpoint(settings)
+        if isinstance(settings.idf, IDF):
+            settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
+        return self.run_type(
+            scorer=self,
+            settings=settings,
+            baseline=baseline,
+            checkpoint=checkpoint,
+            limit=checkpoint.text_limit(settings.max_length),
+        )
+
     # Implemented by a metric.
 
-    def open(self, settings: Any) -> Checkpoint:
+    def open(self, settings: E) -> Checkpoint:
         """Open the checkpoint named in the settings."""
         return open_model(settings, self.architecture)
 
     @abstractmethod
-    def load(self, checkpoint: Checkpoint, settings: Any) -> Any:
+    def load(self, checkpoint: Checkpoint, settings: E) -> Any:
         """Load a checkpoint's model."""
 
+
+@dataclass(frozen=True, kw_only=True)
+class EncodingRun(Run[E]):
+    """A run that encodes each text once. A metric implements `encode` and `compare`.
+
+    Attributes:
+        checkpoint: tokenizer and configuration of the model.
+        limit: maximum number of tokens per text, including special tokens; None: no limit.
+    """
+
+    scorer: EncodingScorer[E]
+    checkpoint: Checkpoint
+    limit: int | None
+
+    @cached_property
+    def tables(self) -> tuple[IDF | None, IDF | None]:
+        """IDF tables for candidates and references; None means uniform weights."""
+        return self.statistics.idf_tables(self.settings)
+
+    # Implemented by a metric.
+
     @abstractmethod
-    def encode(self, texts: Texts, settings: Any, progress: Progress = no_progress) -> Encodings:
+    def encode(self, texts: Texts, progress: Progress = no_progress) -> Encodings:
         """Encode each distinct text once, and return the encodings by text key."""
 
     @abstractmethod
     def compare(
-        self, candidates: Texts, references: Texts, encodings: Encodings, settings: Any
+        self, candidates: Texts, references: Texts, encodings: Encodings
     ) -> dict[str, np.ndarray]:
         """Score each candidate against its reference; return float64 [pairs] by score name."""
 
-    def compare_all(
-        self, candidates: Texts, references: Texts, encodings: Encodings, settings: Any
-    ) -> np.ndarray:
+    def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
         """Score all candidates against all references, float64 [candidates, references]."""
         rows = []
         for candidate in candidates:  # one at a time to limit memory
-            repeats = [candidate] * len(references)
-            (row,) = self.compare(repeats, references, encodings, settings).values()
+            (row,) = self.compare([candidate] * len(references), references, encodings).values()
             rows.append(row)
         return np.stack(rows)
 
-    def block_size(self, settings: Any) -> int:
-        """Return the number of candidates or references that `score_matrix` encodes at a time."""
+    @property
+    def block_size(self) -> int:
+        """Number of candidates or references that `score_matrix` encodes at a time."""
         return CHUNK
 
     # Texts.
 
-    def tokenize(self, texts: Iterable[str], settings: Any) -> Iterator[TokenizedText]:
+    def tokenize(self, texts: Iterable[str]) -> Iterator[TokenizedText]:
         """Tokenize texts and truncate them to the maximum length."""
-        checkpoint = self.models.checkpoint(settings)
-        limit = checkpoint.text_limit(settings.max_length)
-        options = checkpoint.name, checkpoint.revision, limit, settings.long_text
+        cache, long_text = self.scorer.tokenized, self.settings.long_text
+        options = self.checkpoint.name, self.checkpoint.revision, self.limit, long_text
         keys = [(text, *options) for text in texts]
-        missing = [key for key in dict.fromkeys(keys) if key not in self.tokenized]
-        if len(self.tokenized) + len(missing) > KEPT_TEXTS:
-            self.tokenized, missing = {}, list(dict.fromkeys(keys))
-        new = tokenize(checkpoint.tokenizer, [key[0] for key in missing], limit, settings.long_text)
-        self.tokenized.update(zip(missing, new, strict=True))
-        return (self.tokenized[key] for key in keys)
+        missing = [key for key in dict.fromkeys(keys) if key not in cache]
+        if len(cache) + len(missing) > CACHED_TEXTS:
+            cache.clear()
+            missing = list(dict.fromkeys(keys))
+        names = [key[0] for key in missing]
+        new = tokenize(self.checkpoint.tokenizer, names, self.limit, long_text)
+        cache.update(zip(missing, new, strict=True))
+        return (cache[key] for key in keys)
 
-    def tokenize_and_weight(
-        self, texts: Sequence[str], table: IDF | None, settings: Any
-    ) -> list[WeightedText]:
+    def tokenize_and_weight(self, texts: Sequence[str], table: IDF | None) -> list[WeightedText]:
         """Tokenize texts and weight their tokens by IDF, or uniformly if `table` is None."""
         weights = None if table is None else table.weights
-        by_text = dict(zip(texts, self.tokenize(texts, settings), strict=True))
+        by_text = dict(zip(texts, self.tokenize(texts), strict=True))
         weighted = {text: WeightedText.of(tokens, weights) for text, tokens in by_text.items()}
         return [weighted[text] for text in texts]
 
-    def count_warnings(self, texts: Texts, settings: Any) -> Counter[str]:
+    def count_warnings(self, texts: Texts) -> Counter[str]:
         """Count texts, tokens, and the texts that cause each warning."""
-        checkpoint = self.models.checkpoint(settings)
         tokens = np.concatenate([text.text.tokens for text in texts])
         lengths = np.asarray([len(text.log_weights) for text in texts])
-        truncated = settings.long_text == "truncate"
+        truncated = self.settings.long_text == "truncate"
         return Counter(
             texts=len(texts),
             tokens=len(tokens),
             too_long=sum(text.text.too_long for text in texts) if truncated else 0,
             empty=int((lengths == 0).sum()),
             zero_weight=sum(text.zero_weight for text in texts),
-            unknown_tokens=int((tokens == checkpoint.tokenizer.unk_token_id).sum()),
+            unknown_tokens=int((tokens == self.checkpoint.tokenizer.unk_token_id).sum()),
             out_of_domain=count_out_of_domain(
-                (text.text.tokens for text in texts), checkpoint.english
+                (text.text.tokens for text in texts), self.checkpoint.english
             ),
         )
 
     # Steps of scoring.
 
-    def count(self, texts: Mapping[str, Iterable[str]], settings: Any) -> CorpusStatistics:
+    def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Count document frequencies in the texts that the `idf` setting selects."""
+        settings, checkpoint = self.settings, self.checkpoint
         tables = {}
-        for side in settings.idf_sides:
-            documents = texts[side]
-            if not documents:
-                continue
-            checkpoint = self.models.checkpoint(settings)
-            if (settings.tokenize_processes or 1) > 1:
-                limit = checkpoint.text_limit(settings.max_length)
-                table = IDF.from_corpus(
-                    list(documents),
-                    checkpoint.tokenizer,
-                    max_length=None if settings.long_text == "window" else limit,
-                    processes=settings.tokenize_processes,
-                )
-                tables[side] = replace(table, tokenizer_name=checkpoint.name)
-            else:
-                rows = (
-                    count_tokens(text.tokens for text in self.tokenize(part, settings))
-                    for part in batches(documents, SLICE)
-                )
-                tables[side] = IDF.from_counts(
-                    rows, checkpoint.tokenizer, checkpoint.fingerprint, checkpoint.name
-                )
+        with self.scorer.lock:
+            for side in settings.idf_sides:
+                documents = texts[side]
+                if not documents:
+                    continue
+                if (settings.tokenize_processes or 1) > 1:
+                    table = IDF.from_corpus(
+                        list(documents),
+                        checkpoint.tokenizer,
+                        max_length=None if settings.long_text == "window" else self.limit,
+                        processes=settings.tokenize_processes,
+                    )
+                    tables[side] = replace(table, tokenizer_name=checkpoint.name)
+                else:
+                    rows = (
+                        count_tokens(text.tokens for text in self.tokenize(part))
+                        for part in batches(documents, TOKENIZED_DOCUMENTS)
+                    )
+                    tables[side] = IDF.from_counts(
+                        rows, checkpoint.tokenizer, checkpoint.fingerprint, checkpoint.name
+                    )
         return CorpusStatistics(tables)
 
-    def check(self, pairs: Pairs, settings: Any, statistics: CorpusStatistics) -> None:
-        checkpoint = self.models.checkpoint(settings)
-        if isinstance(settings.idf, IDF):
-            settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
-        checkpoint.text_limit(settings.max_length)
-        if settings.long_text == "error":
-            self.tokenize(pairs.texts, settings)
+    def check(self, pairs: Pairs) -> None:
+        if self.settings.long_text == "error":
+            self.tokenize(pairs.texts)
 
-    def score_chunk(
-        self, pairs: Pairs, settings: Any, statistics: CorpusStatistics, progress: Progress
-    ) -> ChunkScores:
+    def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
         """Encode the texts of a chunk, and compare its candidates with their references."""
-        tables = statistics.idf_tables(settings)
-        candidates = self.tokenize_and_weight(pairs.predictions, tables[0], settings)
-        references = self.tokenize_and_weight(pairs.flat_references, tables[1], settings)
+        candidates = self.tokenize_and_weight(pairs.predictions, self.tables[0])
+        references = self.tokenize_and_weight(pairs.flat_references, self.tables[1])
         texts = [*candidates, *references]
-        encodings = self.encode(texts, settings, progress)
+        encodings = self.encode(texts, progress)
         repeated = [candidates[owner] for owner in np.arange(len(pairs)).repeat(pairs.counts)]
+        rule = self.settings.multi_reference
         scores = {
-            name: reduce_references(values, pairs.counts, settings.multi_reference).tolist()
-            for name, values in self.compare(repeated, references, encodings, settings).items()
+            name: reduce_references(values, pairs.counts, rule).tolist()
+            for name, values in self.compare(repeated, references, encodings).items()
         }
-        return ChunkScores(scores, self.count_warnings(texts, settings))
+        return ChunkScores(scores, self.count_warnings(texts))
 
-    def score_pair(
-        self, candidate: Any, reference: Any, settings: Any
-    ) -> tuple[Result, list[WeightedText]]:
+    def score_pair(self, candidate: Any, reference: Any) -> tuple[Result, list[WeightedText]]:
         """Check and score a pair; return the result and both texts with their token weights."""
         check_text("candidate", candidate)
         check_text("reference", reference)
-        pairs = Pairs([candidate], [[reference]])
-        statistics = self.count(pairs.texts_by_side, settings)
-        result = self.score_part(pairs, settings, statistics)
-        sides = zip((candidate, reference), statistics.idf_tables(settings), strict=True)
-        texts = [self.tokenize_and_weight([text], table, settings)[0] for text, table in sides]
-        return result, texts
+        result = self.score(Pairs([candidate], [[reference]]))
+        sides = zip((candidate, reference), self.tables, strict=True)
+        return result, [self.tokenize_and_weight([text], table)[0] for text, table in sides]
 
     def score_matrix(
-        self,
-        candidates: list[str],
-        references: list[str],
-        settings: Any,
-        statistics: CorpusStatistics,
+        self, candidates: list[str], references: list[str]
     ) -> tuple[np.ndarray, Counter[str]]:
         """Score all candidates against all references, and count warnings.
 
         Texts are encoded in blocks to limit memory. Candidates that are not cached are encoded
         again for each block of references.
         """
-        self.check(Pairs(candidates[:1], [references]), settings, statistics)
+        self.check(Pairs(candidates[:1], [references]))
         values = np.empty((len(candidates), len(references)))
-        tables = statistics.idf_tables(settings)
-        rows = self.tokenize_and_weight(candidates, tables[0], settings)
-        columns = self.tokenize_and_weight(references, tables[1], settings)
-        size = self.block_size(settings)
+        rows = self.tokenize_and_weight(candidates, self.tables[0])
+        columns = self.tokenize_and_weight(references, self.tables[1])
+        size = self.block_size
         for first in range(0, len(columns), size):
             column_block = columns[first : first + size]
-            column_encodings = self.encode(column_block, settings)
+            column_encodings = self.encode(column_block)
             for start in range(0, len(rows), size):
                 row_block = rows[start : start + size]
-                encodings = {**column_encodings, **self.encode(row_block, settings)}
-                block = self.compare_all(row_block, column_block, encodings, settings)
+                encodings = {**column_encodings, **self.encode(row_block)}
+                block = self.compare_all(row_block, column_block, encodings)
                 values[start : start + size, first : first + size] = block
-        return values, self.count_warnings([*rows, *columns], settings)
+        return values, self.count_warnings([*rows, *columns])
 
-    def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
-        checkpoint = self.models.checkpoint(settings)
+    def model_fields(self) -> dict[str, object]:
         return {
-            "model": checkpoint.identity,
-            "max_length": checkpoint.text_limit(settings.max_length),
-            "long_text": settings.long_text,
-            "dtype": settings.dtype,
+            "model": self.checkpoint.identity,
+            "max_length": self.limit,
+            "long_text": self.settings.long_text,
+            "dtype": self.settings.dtype,
         }
-
-
-def reduce_references(values: np.ndarray, counts: Sequence[int], rule: str) -> np.ndarray:
-    """Reduce the scores against each pair's references to one score, [references] -> [pairs].
-
-    `rule` is "min" or "mean".
-
-    >>> reduce_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
-    array([0.25, 1.  ])
-    """
-    starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
-    closest: np.ndarray = np.minimum.reduceat(values, starts)
-    if rule == "min":
-        return closest
-    # Clipped, because rounding can move a mean outside the range of its values.
-    mean = np.add.reduceat(values / np.repeat(counts, counts), starts)
-    return np.clip(mean, closest, np.maximum.reduceat(values, starts))

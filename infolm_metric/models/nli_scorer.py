@@ -1,0 +1,179 @@
+"""Base classes of scorers that score pairs of texts with an NLI model, and of their runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import torch
+
+from infolm_metric.core.baselines import Baseline
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.scorer import Progress, Run, Scorer, no_progress
+from infolm_metric.core.tokenization import check_max_length, tokenize
+from infolm_metric.models.checkpoints import Checkpoint, ModelHolder, open_model
+from infolm_metric.models.nli import ARCHITECTURE, NLIModel, join_pairs, load_nli
+from infolm_metric.models.nli_settings import Labels, NLISettings, read_labels
+from infolm_metric.models.out_of_domain import count_out_of_domain
+
+PAIR_BYTES = 600  # memory per cached pair, including 24 bytes for its probabilities
+
+N = TypeVar("N", bound=NLISettings)
+TextPair = tuple[str, str]  # premise and hypothesis
+
+
+class NLIScorer(Scorer[N]):
+    """Base class of scorers with an NLI model."""
+
+    run_type: ClassVar[type[NLIRun[Any]]]
+    higher_is_better = True
+
+    def unload(self) -> None:
+        with self.lock:  # not during another thread's call
+            self.models = ModelHolder(partial(open_model, architecture=ARCHITECTURE), self.load)
+
+    @property
+    def tokenizer(self) -> Any:
+        """The NLI model's tokenizer."""
+        with self.lock:
+            return self.models.checkpoint(self.settings).tokenizer
+
+    def load(self, checkpoint: Checkpoint, settings: N) -> NLIModel:
+        """Load the NLI model."""
+        return load_nli(checkpoint, settings, _labels(checkpoint, settings))
+
+    def make_run(self, settings: N, baseline: Baseline | None, **fields: Any) -> NLIRun[N]:
+        checkpoint = self.models.checkpoint(settings)
+        overhead = int(checkpoint.tokenizer.num_special_tokens_to_add(pair=True))
+        return self.run_type(
+            scorer=self,
+            settings=settings,
+            baseline=baseline,
+            checkpoint=checkpoint,
+            labels=_labels(checkpoint, settings),
+            overhead=overhead,
+            limit=_limit(checkpoint, settings, overhead),
+            **fields,
+        )
+
+
+def _labels(checkpoint: Checkpoint, settings: NLISettings) -> Labels:
+    """Find the label order in the settings or in the model's configuration."""
+    assert not isinstance(settings.labels, str)  # parsed by the settings
+    return read_labels(checkpoint.name, checkpoint.config.id2label, settings.labels)
+
+
+def _limit(checkpoint: Checkpoint, settings: NLISettings, overhead: int) -> int | None:
+    """Return the maximum length of a pair in tokens, including special tokens."""
+    limit = checkpoint.limit
+    check_max_length(settings.max_length, overhead, limit, texts=2)
+    if settings.max_length is not None:
+        return settings.max_length
+    if limit is not None and limit < overhead + 2:
+        raise ValueError(
+            f"the maximum length of the model {checkpoint.name!r} is {limit} tokens, which is too "
+            "short for two texts. Choose another model, or correct model_max_length in its "
+            "tokenizer's configuration."
+        )
+    return limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class NLIRun(Run[N]):
+    """A run of a scorer with an NLI model.
+
+    Attributes:
+        checkpoint: tokenizer and configuration of the NLI model.
+        labels: output index of each label.
+        overhead: number of special tokens that the tokenizer adds to a pair.
+        limit: maximum number of tokens per pair, including special tokens; None: no limit.
+    """
+
+    scorer: NLIScorer[N]
+    checkpoint: Checkpoint
+    labels: Labels
+    overhead: int
+    limit: int | None
+
+    def probabilities(
+        self, pairs: Sequence[TextPair], progress: Progress = no_progress
+    ) -> np.ndarray:
+        """Return e, n and c for each premise and hypothesis, float64 [pairs, 3].
+
+        Identical pairs are encoded once.
+        """
+        settings, models = self.settings, self.scorer.models
+        model = models.model(settings)
+        models.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
+        distinct, labels = list(dict.fromkeys(pairs)), self.labels
+        sequences = join_pairs(self.checkpoint.tokenizer, distinct, self.limit)
+        by_pair = dict(zip(distinct, sequences, strict=True))
+        encodings: dict[Any, Any] = {
+            pair: models.cache.get((pair, labels)) for pair in by_pair.values()
+        }
+        missing = [pair for pair, row in encodings.items() if row is None]
+        probabilities = model.probabilities(
+            missing,
+            labels,
+            settings.rows_per_batch,
+            lambda count: progress(count / len(missing)),
+        )
+        for pair, row in zip(missing, probabilities, strict=True):
+            encodings[pair] = row
+            models.cache.put((pair, labels), row)
+        rows = torch.stack([encodings[by_pair[pair]] for pair in pairs])
+        return np.asarray(rows.numpy())
+
+    def tokens(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
+        """Return the tokens of each text, int64 [tokens], without special tokens or truncation."""
+        distinct = list(dict.fromkeys(texts))
+        tokenized = tokenize(self.checkpoint.tokenizer, distinct, None, "window")
+        return dict(zip(distinct, (text.tokens for text in tokenized), strict=True))
+
+    def check(self, pairs: Pairs) -> None:
+        """Check the lengths of the pairs if long_text is "error"."""
+        if self.settings.long_text == "error":
+            for candidate, reference, size in self.too_long(pairs, self.tokens(pairs.texts)):
+                raise ValueError(
+                    f"two texts have {size} tokens together, more than max_length={self.limit!r}: "
+                    f"{candidate[:60]!r}... and {reference[:60]!r}.... Shorten them, or use "
+                    "long_text='truncate'."
+                )
+
+    def too_long(
+        self, pairs: Pairs, tokens: Mapping[str, np.ndarray]
+    ) -> Iterator[tuple[str, str, int]]:
+        """Yield each candidate and reference that together exceed the limit, with their length."""
+        for candidate, group in pairs:
+            for reference in group:
+                size = len(tokens[candidate]) + len(tokens[reference]) + self.overhead
+                if self.limit is not None and size > self.limit:
+                    yield candidate, reference, size
+
+    def count_warnings(self, pairs: Pairs, tokens: Mapping[str, np.ndarray]) -> Counter[str]:
+        """Count texts, tokens, and the texts or pairs that cause each warning."""
+        texts, checkpoint = list(pairs.texts), self.checkpoint
+        sizes = [len(tokens[text]) for text in texts]
+        unknown = checkpoint.tokenizer.unk_token_id
+        return Counter(
+            texts=len(texts),
+            tokens=sum(sizes),
+            too_long_pairs=sum(1 for _ in self.too_long(pairs, tokens)),
+            empty=sizes.count(0),
+            unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
+            out_of_domain=count_out_of_domain((tokens[text] for text in texts), checkpoint.english),
+        )
+
+    def model_fields(self) -> dict[str, object]:
+        """Return the NLI model's signature fields."""
+        return {
+            "model": self.checkpoint.identity,
+            "labels": self.labels.order,
+            "max_length": self.limit,
+            "long_text": self.settings.long_text,
+            "dtype": self.settings.dtype,
+        }
