@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
     settings = options.read_settings(arguments.metric, arguments, idf="references")
     # load_dataset is not used: its text loader splits lines at lone carriage returns and keeps byte
     # order marks, its CSV loader reads "NA" as a missing value, and its cache can be stale.
-    statistics = options.make_scorer(settings).count({"references": texts}, settings)
+    statistics = options.make_scorer(settings).prepare().count({"references": texts})
     table = statistics.tables["references"]
     table.save(arguments.output)
     print(f"documents: {table.documents}")

@@ -18,7 +18,8 @@ from infolm_metric.core.checks import check_known
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, join_results, warn
-from infolm_metric.core.scorer import Scorer, score_corpus
+from infolm_metric.core.scorer import Run, Scorer
+from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
 
 Value = TypeVar("Value")
@@ -28,7 +29,7 @@ class Call(NamedTuple):
     """Pairs that a rank scores, with the settings and options."""
 
     pairs: Pairs
-    settings: Any
+    settings: Settings
     baseline: Baseline | None = None
     verbose: bool = False
 
@@ -44,7 +45,7 @@ class _RankSummary(NamedTuple):
 
 
 def distributed_score(
-    scorer: Scorer,
+    scorer: Scorer[Any],
     predictions: Any,
     references: Any,
     *,
@@ -92,7 +93,7 @@ def distributed_score(
 
 
 def score_on_ranks(
-    scorer: Scorer,
+    scorer: Scorer[Any],
     call: Callable[[], Call],
     ranks: str = "share",
     gather: str = "all",
@@ -104,22 +105,20 @@ def score_on_ranks(
     if number_of_ranks(group) == 1:
         pairs, settings, baseline, verbose = call()
         if not len(pairs):
-            raise ValueError("predictions and references are empty; pass at least one pair")
-        return score_corpus(scorer, pairs, settings, baseline, verbose)
+            raise ValueError("predictions and references are empty. Pass at least one pair.")
+        return scorer.prepare(settings, pairs.texts_by_side, baseline).score(pairs, verbose)
 
-    def count() -> tuple[Call, _RankSummary]:
-        plan = call()
-        texts = [plan.pairs.predictions, plan.pairs.references]
+    def count() -> tuple[tuple[Run[Any], Pairs, bool], _RankSummary]:
+        pairs, settings, baseline, verbose = call()
+        texts = [pairs.predictions, pairs.references]
         digest = stable_hash(texts) if ranks == "same" else ""
-        with scorer.lock:
-            statistics = scorer.count(plan.pairs.texts_by_side, plan.settings)
-            signature = scorer.signature(plan.settings)
-        kind = "a list" if plan.settings.several else "one name"
-        signature = signature.with_fields({"requested scores": kind, "rescaled": plan.baseline})
-        counts = Counter(plan.pairs.counts)
-        return plan, _RankSummary(digest, signature, statistics, counts)
+        run = scorer.prepare(settings, baseline=baseline)
+        kind = "a list" if settings.several else "one name"
+        signature = run.signature.with_fields({"requested scores": kind})
+        statistics, counts = run.count(pairs.texts_by_side), Counter(pairs.counts)
+        return (run, pairs, verbose), _RankSummary(digest, signature, statistics, counts)
 
-    (pairs, settings, baseline, verbose), summaries = _run_on_all_ranks(count, group)
+    (run, pairs, verbose), summaries = _run_on_all_ranks(count, group)
     _check_same_signature(summaries)
     if not any(summary.counts for summary in summaries):
         raise ValueError(
@@ -133,21 +132,17 @@ def score_on_ranks(
         statistics = sum((summary.statistics for summary in summaries), CorpusStatistics())
         counts = sum((summary.counts for summary in summaries), Counter[int]())
 
-    def score() -> tuple[None, Result | None]:
-        with scorer.lock:
-            scorer.baseline_stats(settings, statistics, baseline, counts if baseline else ())
-            if not len(pairs):
-                return None, None
-            return None, scorer.score_part(pairs, settings, statistics, baseline, verbose)
+    run = run.with_statistics(statistics)
 
-    _, parts = _run_on_all_ranks(score, group)
+    def score() -> tuple[Any, Result | None]:
+        stats = run.unrelated(counts) if run.baseline else None
+        return stats, run.score(pairs, verbose) if len(pairs) else None
+
+    stats, parts = _run_on_all_ranks(score, group)
     if gather == "main" and dist.get_rank(group):
         return None
     result = join_results([part for part in parts if part is not None])
-    if baseline is None:
-        return result
-    stats = scorer.baseline_stats(settings, statistics, baseline, counts)
-    return replace(result, baseline=most_frequent(stats, counts))
+    return replace(result, baseline=most_frequent(stats, counts)) if stats else result
 
 
 def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:

@@ -242,12 +242,9 @@ def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[st
         for text in (row if row[2] is None else row[:3])
         if text is not None
     )
-    with scorer.lock:
-        anchors = list(dict.fromkeys(case.anchor for case in cases))
-        corpus = {"candidates": anchors, "references": anchors}
-        statistics = scorer.count(corpus, scorer.settings)
-        checked = Pairs.of((text, [anchor]) for text, anchor in pairs)
-        result = scorer.score_part(checked, scorer.settings, statistics)
+    anchors = list(dict.fromkeys(case.anchor for case in cases))
+    run = scorer.prepare(corpus={"candidates": anchors, "references": anchors})
+    result = run.score(Pairs.of((text, [anchor]) for text, anchor in pairs))
     warn(result.counts, scorer.warning_messages)
     results = {}
     for score_name, column in result.scores.items():
