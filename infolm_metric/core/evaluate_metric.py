@@ -145,7 +145,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         `prediction` is a string; `reference` is a string or a list of strings. Metrics that take
         sources accept `source` instead of a reference. `inputs` may contain `predictions` and
         `references`, the argument names in `evaluate.combine`. Raises TypeError or ValueError if an
-        argument is invalid or conflicts with the pairs already added.
+        argument is invalid, positional (`positional`) or conflicts with the pairs already added.
         """
         _require_keywords(positional, "add(prediction=..., reference=...)")
         pair = {"predictions": prediction, "references": reference, "sources": source}
@@ -171,8 +171,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
         list of references per prediction. Metrics that take sources accept `sources` instead of
-        references. Raises TypeError or ValueError if an argument is invalid or conflicts with the
-        pairs already added, and TypeError with a suggestion for unknown arguments (`inputs`).
+        references. Raises TypeError or ValueError if an argument is invalid, positional
+        (`positional`) or conflicts with the pairs already added, and TypeError with a suggestion
+        for unknown arguments (`inputs`).
         """
         _require_keywords(positional, "add_batch(predictions=..., references=...)")
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
