@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import os
-from contextlib import suppress
+import threading
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -26,6 +27,8 @@ _FEATURES = [  # one reference per prediction, or a list of references
     for references in (_TEXT, datasets.List(_TEXT))
 ]
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
+# Lock of the added pairs of all metrics. Instances with a lock could not be pickled.
+_ADDED_LOCK = threading.Lock()
 _PROCESSES = {"num_process": 1, "process_id": 0}  # defaults of evaluate.load
 _SOFTWARE = """\
 @software{infolm_metric,
@@ -98,13 +101,17 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Return the number of pairs added since the last `compute`."""
         return sum(map(len, self._added))
 
+    def __bool__(self) -> bool:
+        """Return True, although the length of a metric without pairs is 0."""
+        return True
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies and pickles, which load their own models.
 
         To compute a fingerprint, `datasets` pickles all objects that a mapped function uses.
         Methods that evaluate has bound to this instance are omitted.
         """
-        state = {**self.__dict__, "_added": list(self._added)}
+        state = {**self.__dict__, "_added": list(self._added), "scorer": copy.copy(self.scorer)}
         return {name: value for name, value in state.items() if not inspect.ismethod(value)}
 
     def _info(self) -> evaluate.MetricInfo:
@@ -126,15 +133,21 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     # evaluate appends the inputs description to the docstrings of the next three methods.
 
     def add(
-        self, *, prediction: Any = None, reference: Any = None, source: Any = None, **inputs: Any
+        self,
+        *positional: Any,
+        prediction: Any = None,
+        reference: Any = None,
+        source: Any = None,
+        **inputs: Any,
     ) -> None:
         """Add one prediction and its reference or references for `compute`.
 
         `prediction` is a string; `reference` is a string or a list of strings. Metrics that take
         sources accept `source` instead of a reference. `inputs` may contain `predictions` and
         `references`, the argument names in `evaluate.combine`. Raises TypeError or ValueError if an
-        argument is invalid or conflicts with the pairs already added.
+        argument is invalid, positional (`positional`) or conflicts with the pairs already added.
         """
+        _require_keywords(positional, "add(prediction=..., reference=...)")
         pair = {"predictions": prediction, "references": reference, "sources": source}
         check_names(inputs, INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
@@ -142,26 +155,36 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; pass only one")
             pair[name] = value
         references = self.scorer.settings.targets(pair["references"], pair["sources"])
-        self._added.append(self._check([pair["predictions"]], [references], pair["sources"]))
+        pairs = self._check([pair["predictions"]], [references], pair["sources"])
+        with _ADDED_LOCK:
+            self._added.append(pairs)
 
     def add_batch(
-        self, *, predictions: Any = None, references: Any = None, sources: Any = None, **inputs: Any
+        self,
+        *positional: Any,
+        predictions: Any = None,
+        references: Any = None,
+        sources: Any = None,
+        **inputs: Any,
     ) -> None:
         """Add predictions and their references for `compute`.
 
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
         list of references per prediction. Metrics that take sources accept `sources` instead of
-        references. Raises TypeError or ValueError if an argument is invalid or conflicts with the
-        pairs already added, and TypeError with a suggestion for unknown arguments (`inputs`).
+        references. Raises TypeError or ValueError if an argument is invalid, positional
+        (`positional`) or conflicts with the pairs already added, and TypeError with a suggestion
+        for unknown arguments (`inputs`).
         """
+        _require_keywords(positional, "add_batch(predictions=..., references=...)")
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
         references = self.scorer.settings.targets(references, sources)
         if pairs := self._check(predictions, references, sources, allow_empty=True):
-            self._added.append(pairs)
+            with _ADDED_LOCK:
+                self._added.append(pairs)
 
     def compute(
         self,
-        *,
+        *positional: Any,
         predictions: Any = None,
         references: Any = None,
         sources: Any = None,
@@ -176,6 +199,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Score the added pairs and the pairs in this call; on success, remove the added pairs.
 
         Args:
+            *positional: rejected; pass all arguments by keyword.
             predictions: a list of strings; None if all pairs have already been added.
             references: one reference, or a list of references, per prediction.
             sources: source texts instead of references, for metrics that take sources.
@@ -195,6 +219,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 pairs are kept.
             OSError: the model cannot be found.
         """
+        _require_keywords(positional, "compute(predictions=..., references=...)")
         added = list(self._added)  # another thread may add more pairs meanwhile
 
         def call() -> Call:
@@ -230,9 +255,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         if result is not None:
             # Raises if warnings are errors; the added pairs are then kept.
             warn(result.counts, self.scorer.warning_messages)
-        for part in added:
-            with suppress(ValueError):  # another thread may have computed and removed it
-                self._added.remove(part)
+        scored = set(map(id, added))  # by identity, because an equal pair may have been added
+        with _ADDED_LOCK:
+            self._added[:] = [part for part in self._added if id(part) not in scored]
         return None if result is None else result.as_dict(return_scores, details)
 
     def _check(
@@ -241,7 +266,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Return checked pairs; raise ValueError if they cannot be mixed with the added pairs."""
         options = {"allow_empty": allow_empty, "against_sources": sources is not None}
         pairs = check_pairs(predictions, targets, **options)
-        first = self._added[0] if self._added and pairs else pairs
+        first = next(iter(self._added), pairs) if pairs else pairs
         remedy = "call compute first to score the pairs already added"
         if first.against_sources != pairs.against_sources:
             names = ("references", "sources")
@@ -256,3 +281,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 f"added, got {kinds[pairs.several]}; convert them, or {remedy}"
             )
         return pairs
+
+
+def _require_keywords(positional: tuple[Any, ...], call: str) -> None:
+    """Raise TypeError if there are positional arguments, which evaluate does not support."""
+    if positional:
+        raise TypeError(f"positional arguments are not supported. Use keywords: {call}")

@@ -189,11 +189,10 @@ def check_text(name: str, text: Any) -> None:
     TypeError: predictions[3] must be a string, got None; remove the pair or use an empty string
     """
     if not isinstance(text, str):
-        # pandas represents missing texts as NaN.
-        nan = isinstance(text, float) and text != text
-        missing = text is None or type(text).__name__ == "NAType" or nan
         label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
-        remedy = "remove the pair or use an empty string" if missing else "convert it"
+        remedy = "remove the pair or use an empty string" if is_missing(text) else "convert it"
+        if isinstance(text, list) and text and isinstance(text[0], int):
+            remedy = "if these are token ids, decode them with tokenizer.batch_decode"
         raise TypeError(f"{name} must be a string, got {label}; {remedy}")
     if not text.isascii():
         try:
@@ -203,6 +202,12 @@ def check_text(name: str, text: Any) -> None:
                 f"{name} must be valid Unicode, got a lone surrogate ({text[error.start]!a}) at "
                 f"character {error.start}; decode the text correctly or remove the character"
             ) from None
+
+
+def is_missing(text: Any) -> bool:
+    """Return True for None, and for NaN and NA, which pandas uses for missing texts."""
+    nan = isinstance(text, float) and text != text
+    return text is None or type(text).__name__ == "NAType" or nan
 
 
 def as_list(name: str, values: Any) -> list[Any]:

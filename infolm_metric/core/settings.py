@@ -142,7 +142,8 @@ class ModelSettings(Settings):
 
     Args:
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
-            default: ${model_variable} if set, else {default_model}.
+            default: ${model_variable} if set, else {default_model}. INFOLM_MODEL=bundled selects
+            the bundled model of each metric.
         model_revision: branch, tag or commit of a model on the Hub.
         max_length: maximum number of tokens per text, including special tokens; default: the
             model's limit.

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from infolm_metric.core.inputs import as_list, check_text, is_missing
+
 
 @contextmanager
 def require(package: str) -> Iterator[None]:
@@ -31,3 +33,28 @@ def check_one_score(settings: Any) -> None:
             f"{settings.names_field} must be one name, because this framework expects one score, "
             f"got {list(settings.names)}"
         )
+
+
+def present_references(name: str, references: Any) -> list[str]:
+    """Return a row's references without blank and missing ones; none if all are missing.
+
+    `references` is a string, a list of strings or None. `name` is its name in messages. Raises
+    TypeError for other types.
+
+    >>> present_references("answer[0]", ["Paris", None, " "]), present_references("answer[1]", None)
+    (['Paris'], [])
+    >>> present_references("answer[2]", 1969)
+    Traceback (most recent call last):
+    TypeError: answer[2] must be a string, got 1969 (int); convert it
+    """
+    if is_missing(references):
+        return []
+    if isinstance(references, str) or not hasattr(references, "__len__"):  # a number
+        check_text(name, references)
+        references = [references]
+    texts = []
+    for index, text in enumerate(as_list(name, references)):
+        if not is_missing(text):
+            check_text(f"{name}[{index}]", text)
+            texts.append(text)
+    return [text for text in texts if text.strip()]

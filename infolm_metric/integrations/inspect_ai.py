@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from infolm_metric.core.settings import field_types
-from infolm_metric.integrations import check_one_score, require
+from infolm_metric.integrations import check_one_score, present_references, require
 from infolm_metric.metrics import find
 
 with require("inspect-ai"):
@@ -55,10 +55,11 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion
-        if not any(text.strip() for text in target):
+        references = present_references("target", target)
+        if not references:
             reason = f"sample {state.sample_id!r} has no target, which {name} requires"
             return Score(value=math.nan, answer=output, explanation=reason)
-        result = await anyio.to_thread.run_sync(metric_scorer.score, [output], [list(target)])
+        result = await anyio.to_thread.run_sync(metric_scorer.score, [output], [references])
         return Score(value=result[name], answer=output, metadata={"signature": result["signature"]})
 
     return score

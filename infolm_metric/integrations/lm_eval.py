@@ -1,18 +1,21 @@
 """Metrics for lm-evaluation-harness; importing this module registers them.
 
 As with BLEU, references and outputs are collected, and the whole corpus is scored at the end. IDF
-is therefore estimated from all documents.
+is therefore estimated from all documents. Documents without a reference are left out.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from infolm_metric.core.inputs import check_pairs
+from infolm_metric.core.inputs import check_texts
+from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.integrations import check_one_score, require
+from infolm_metric.integrations import check_one_score, present_references, require
 from infolm_metric.metrics import METRICS, find
 
 with require("lm-eval"):
@@ -33,15 +36,18 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
 
     `references` contains the document's references, or a single entry with the list of references.
     `predictions` is a list whose only entry is the output. `settings` are settings of the metric; a
-    task uses the settings of its first document. Raises TypeError or ValueError if a text is not a
-    string, or there is no reference.
+    task uses the settings of its first document. Blank and missing references are left out. Raises
+    TypeError or ValueError if a text is not a string, or `predictions` has another length.
 
     >>> pass_through([["A cat.", "The cat."]], ["Cats."], idf=False)
     (['A cat.', 'The cat.'], 'Cats.', {'idf': False})
     """
-    group = references[0] if len(references) == 1 else references
-    pairs = check_pairs(predictions, [group])
-    return pairs.references[0], pairs.predictions[0], settings
+    single = isinstance(references, list | tuple) and len(references) == 1
+    group = present_references("references", references[0] if single else references)
+    outputs = check_texts("predictions", predictions)
+    if len(outputs) != 1:
+        raise ValueError(f"predictions must contain one output, got {len(outputs)}")
+    return group, outputs[0], settings
 
 
 def document_metric(name: str) -> Callable[..., Item]:
@@ -70,13 +76,31 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
                 f"{name} requires texts, got the number {items[0]!r}; if doc_to_target returns "
                 "lists, pass the references with pass_through in process_results instead"
             )
-        references, predictions, settings = zip(*items, strict=True)
+        documents = [item for item in items if item[0]]
+        _warn_about_missing(len(items) - len(documents), documents)
+        if not documents:
+            return math.nan
+        references, predictions, settings = zip(*documents, strict=True)
         scorer = load_scorer(name)
         check_one_score(scorer.settings.replace(**settings[0]))
         result = scorer.score(list(predictions), list(references), **settings[0])
         return float(result[name])
 
     return score
+
+
+def _warn_about_missing(left_out: int, documents: Sequence[Item]) -> None:
+    """Warn about documents without a reference, and about references that lm-eval replaced."""
+    problems = []
+    if left_out:
+        problems.append(f"{left_out} documents have no reference and are left out of the score")
+    if nulls := sum(group == ["None"] for group, _, _ in documents):
+        problems.append(
+            f"{nulls} references are the text 'None', into which lm-eval converts a missing "
+            "target. Remove documents without a target"
+        )
+    for problem in problems:
+        warnings.warn(f"infolm: {problem}.", stacklevel=user_stacklevel())
 
 
 for name in METRICS:

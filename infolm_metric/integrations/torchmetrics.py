@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -13,7 +14,6 @@ from torch import Tensor
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.core.inputs import Pairs, check_pairs
-from infolm_metric.core.results import Result
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.integrations import require
@@ -62,9 +62,9 @@ class TextMetric(torchmetrics.Metric):
         `preds` is a list of candidates, possibly empty. `target` contains a reference or a list of
         references for each candidate. Raises TypeError or ValueError if an argument is invalid.
         """
-        pairs = check_pairs(preds, target, allow_empty=True)
-        # A new list, because loaded checkpoints and `Running` share the old one.
-        self.pairs = [*self.pairs, encode(pairs)]
+        if pairs := check_pairs(preds, target, allow_empty=True):
+            # A new list, because loaded checkpoints and `Running` share the old one.
+            self.pairs = [*self.pairs, encode(pairs)]
 
     def compute(self) -> Tensor | dict[str, Tensor]:
         """Return the mean score over all pairs on all ranks since the last `reset`.
@@ -76,14 +76,22 @@ class TextMetric(torchmetrics.Metric):
         predictions, references = decode(self.pairs)
         result = distributed_score(self.scorer, predictions, references, group=self.process_group)
         assert result is not None
-        return self._mean(result)
+        return self._tensors({name: result.mean(name) for name in result.scores})
 
     def forward(self, preds: Any, target: Any) -> Tensor | dict[str, Tensor]:
-        """Store pairs for `compute`, and return the mean score of only these pairs."""
+        """Store pairs for `compute`, and return the mean score of only these pairs.
+
+        The score of an empty batch is NaN, as in torchmetrics. If an error is raised, nothing is
+        stored.
+        """
+        if check_pairs(preds, target, allow_empty=True):
+            result = self.scorer.score(preds, target)
+            means = {name: result.mean(name) for name in result.scores}
+        else:
+            means = dict.fromkeys(self.scorer.settings.names, math.nan)
         self.update(preds, target)
-        score = self._mean(self.scorer.score(preds, target))
-        self._forward_cache: Any = score  # Lightning logs it in every step
-        return score
+        self._forward_cache: Any = self._tensors(means)  # Lightning logs it in every step
+        return self._forward_cache
 
     def reset(self) -> None:
         """Delete the stored pairs; keep the model."""
@@ -93,11 +101,9 @@ class TextMetric(torchmetrics.Metric):
     def _sync_dist(self, *arguments: Any, **options: Any) -> None:
         """Do nothing, because `compute` gathers the scores of all ranks."""
 
-    def _mean(self, result: Result) -> Tensor | dict[str, Tensor]:
-        means = {
-            name: torch.tensor(result.mean(name), device=self.device) for name in result.scores
-        }
-        return means if result.several else next(iter(means.values()))
+    def _tensors(self, means: Mapping[str, float]) -> Tensor | dict[str, Tensor]:
+        tensors = {name: torch.tensor(mean, device=self.device) for name, mean in means.items()}
+        return tensors if self.scorer.settings.several else next(iter(tensors.values()))
 
 
 def encode(pairs: Pairs) -> Tensor:

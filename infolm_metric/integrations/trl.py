@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from infolm_metric.core.inputs import as_list, check_text
+from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.integrations import check_one_score
+from infolm_metric.integrations import check_one_score, present_references
 
 # Warnings that this process has already shown, with numbers removed.
 _shown: set[str] = set()
@@ -28,28 +30,57 @@ class Reward:
         """Name under which a trainer logs the rewards."""
         return f"{self.scorer.settings.metric}_reward"
 
-    def __call__(self, prompts: Any = None, completions: Any = (), **columns: Any) -> list[float]:
-        """Return the reward of each completion.
+    def __call__(
+        self, prompts: Any = None, completions: Any = (), **columns: Any
+    ) -> list[float | None]:
+        """Return the reward of each completion; None for rows without a reference.
 
-        `prompts` are ignored. `completions` are strings or lists of messages; only messages from
-        the assistant are scored. The reference column contains a reference, or a list of
-        references, for each completion. Raises TypeError or ValueError if there are no references,
-        or a text is not a string.
+        `prompts` are ignored. `completions` are strings or lists of messages, of which only the
+        last message from the assistant is scored. The reference column contains a reference or a
+        list of references for each completion. Blank and missing references are left out. Rows
+        without another reference get None, with which TRL skips a reward function. Raises
+        TypeError or ValueError if the column is missing, or a completion or reference has the
+        wrong type.
         """
-        if self.reference_column not in columns:
+        column = self.reference_column
+        if column not in columns:
             raise ValueError(
-                f"the data set has no reference column {self.reference_column!r} (columns: "
-                f"{', '.join(columns) or 'none'}); set reference_column"
+                f"the data set has no reference column {column!r} (columns: "
+                f"{', '.join(columns) or 'none'}). Set reference_column."
             )
-        groups = [
-            [group] if isinstance(group, str) else group for group in columns[self.reference_column]
+        texts = [
+            completion_text(completion, f"completions[{row}]")
+            for row, completion in enumerate(as_list("completions", completions))
         ]
+        groups = [
+            present_references(f"{column}[{row}]", references)
+            for row, references in enumerate(as_list(column, columns[column]))
+        ]
+        if not texts or len(texts) != len(groups):
+            raise ValueError(
+                f"completions and {column} must have the same length, at least 1, got "
+                f"{len(texts)} and {len(groups)}"
+            )
+        rows = [row for row, group in enumerate(groups) if group]
+        rewards: list[float | None] = [None] * len(texts)
+        with _warnings_once():
+            if len(rows) < len(texts):
+                warnings.warn(
+                    f"infolm: {len(texts) - len(rows)} of {len(texts)} rows have no reference in "
+                    f"the column {column!r}. Their reward is None. Remove these rows, or add "
+                    "references.",
+                    stacklevel=user_stacklevel(),
+                )
+            if rows:
+                scores = self._scores([texts[row] for row in rows], [groups[row] for row in rows])
+                for row, score in zip(rows, scores, strict=True):
+                    rewards[row] = score if self.scorer.higher_is_better else -score
+        return rewards
+
+    def _scores(self, texts: list[str], groups: list[list[str]]) -> list[float]:
         settings = self.scorer.settings
         sides: dict[str, Any] = {"sources" if settings.needs_sources else "references": groups}
-        with _warnings_once():
-            result = self.scorer.score([*map(completion_text, completions)], **sides)
-        sign = 1.0 if self.scorer.higher_is_better else -1.0
-        return [sign * score for score in result.scores[settings.names[0]]]
+        return self.scorer.score(texts, **sides).scores[settings.names[0]]
 
 
 def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
@@ -74,23 +105,53 @@ def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
     return Reward(scorer, reference_column)
 
 
-def completion_text(completion: str | Sequence[Mapping[str, Any]]) -> str:
-    """Return a completion's text: the string itself, or the assistant's joined messages.
+def completion_text(completion: Any, name: str = "completion") -> str:
+    """Return a completion's text: the string itself, or the text of the last assistant message.
+
+    A message without a role counts as an assistant message. Images, reasoning, tool calls and other
+    parts that are not text are left out. `name` is the name of the completion in messages. Raises
+    TypeError if the completion is neither a string nor a list of messages.
 
     >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])
     'Yes.'
     """
     if isinstance(completion, str):
+        check_text(name, completion)
         return completion
-    messages = [each for each in completion if each.get("role", "assistant") == "assistant"]
-    return "\n".join(filter(None, (_content_text(each.get("content")) for each in messages)))
+    if not isinstance(completion, list | tuple):
+        raise TypeError(
+            f"{name} must be a string or a list of messages, such as "
+            f'[{{"role": "assistant", "content": "Yes."}}], got {completion!r:.60}'
+        )
+    last = ""
+    for index, message in enumerate(completion):
+        label = f"{name}[{index}]"
+        if not isinstance(message, Mapping):
+            raise TypeError(f"{label} must be a message (a dictionary), got {message!r:.60}")
+        if message.get("role") in (None, "assistant"):
+            last = content_text(message.get("content"), f"{label}['content']")
+    return last
 
 
-def _content_text(content: str | Sequence[str | Mapping[str, Any]] | None) -> str:
-    if content is None or isinstance(content, str):
-        return content or ""
-    parts = (part if isinstance(part, str) else part.get("text") or "" for part in content)
-    return "".join(parts)
+def content_text(content: Any, name: str) -> str:
+    """Return the text of a message's content: None, a string, or a list of parts."""
+    if content is None:  # a tool call
+        return ""
+    if isinstance(content, str):
+        check_text(name, content)
+        return content
+    if not isinstance(content, list | tuple):
+        raise TypeError(f"{name} must be a string, a list of parts or None, got {content!r:.60}")
+    texts = []
+    for index, part in enumerate(content):
+        label = f"{name}[{index}]"
+        if not isinstance(part, str | Mapping):
+            raise TypeError(f"{label} must be a string or a dictionary, got {part!r:.60}")
+        if isinstance(part, str) or part.get("type") in (None, "text"):
+            text = part if isinstance(part, str) else part.get("text") or ""
+            check_text(label, text)
+            texts.append(text)
+    return "".join(texts)
 
 
 @contextmanager

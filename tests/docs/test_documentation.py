@@ -3,11 +3,13 @@
 import doctest
 import importlib
 import pkgutil
+import shlex
 
 import pytest
 
 import infolm_metric
 import space.page
+from infolm_metric.commands.main import main
 from tests import pages
 from tests.project_files import ROOT
 
@@ -29,3 +31,13 @@ def test_docstring_examples_print_the_documented_output(name, page_folder):
 def test_readme_examples_print_the_documented_output(page_folder, capsys):
     assert pages.check(ROOT / "README.md") > 5
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/getting_started.md"])
+def test_first_scoring_command_prints_no_warning(page, page_folder, capsys):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    commands = (match["command"] for match in pages.COMMAND.finditer(text))
+    first = next(command for command in commands if "infolm score" in command)
+    words = shlex.split(first[first.index("infolm score") :].replace("\\\n", ""))
+    assert main(words[1:]) == 0
+    assert capsys.readouterr().err == ""

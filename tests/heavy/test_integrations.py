@@ -62,6 +62,29 @@ def test_forward_scores_the_batch_and_adds_it_to_the_epoch():
     assert metric.compute().item() == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("measures", ["l1_distance", ["l1_distance"]])
+def test_an_empty_batch_scores_nan_and_is_not_stored(measures):
+    metric, expected = make_metric(information_measure=measures), make_metric(0, 5).pairs
+    for batch in batches(REFERENCES, 0, 0, 5, 5):
+        score = metric(*batch)
+        scores = {"l1_distance": score} if isinstance(measures, str) else score
+        assert list(scores) == ["l1_distance"] and scores["l1_distance"].dtype == torch.float32
+        assert bool(scores["l1_distance"].isnan()) == (not batch[0])
+    torch.testing.assert_close(metric.pairs, expected)
+    metric.reset()
+    metric.update([], [])
+    assert metric.pairs == []
+
+
+def test_a_batch_that_cannot_be_scored_is_not_stored(tmp_path):
+    invalid = [(make_metric(), (["a"], [None])), (make_metric(), (["a"], []))]
+    invalid.append((torchmetrics.InfoLM(str(tmp_path)), (["a"], ["b"])))  # without a model
+    for metric, batch in invalid:
+        with pytest.raises((TypeError, ValueError, OSError)):
+            metric(*batch)
+        assert metric.pairs == []
+
+
 def test_copies_get_the_same_scores():
     names = ["kl_divergence", "l1_distance"]
     metric = torchmetrics.InfoLM(model_name_or_path="bundled", information_measure=names)
@@ -115,6 +138,8 @@ def test_running_window_scores_the_last_batches():
         for batch in batches(REFERENCES, 0, 5, 8, 12):
             call(*batch)
         torch.testing.assert_close(running.compute(), make_metric(5, 12).compute())
+        call([], [])
+        torch.testing.assert_close(running.compute(), make_metric(8, 12).compute())
     running.reset()
     running.update(*batches(REFERENCES, 0, 5)[0])
     torch.testing.assert_close(running.compute(), make_metric(0, 5).compute())
@@ -201,13 +226,16 @@ def import_with_stubs(monkeypatch):
 
 @pytest.fixture
 def document_metrics(import_with_stubs):
-    """Functions that lm-eval calls per document, by metric."""
+    """Functions that lm-eval calls per document, by metric, and per task, by ("task", metric)."""
     functions = {}
 
     def register_metric(metric, **options):
         return lambda function: functions.setdefault(metric, function)
 
-    registry = {"register_aggregation": lambda name: lambda f: f}
+    def register_aggregation(name):
+        return lambda function: functions.setdefault(("task", name), function)
+
+    registry = {"register_aggregation": register_aggregation}
     registry["register_metric"] = register_metric
     import_with_stubs("lm_eval", lm_eval={}, lm_eval__api={}, lm_eval__api__registry=registry)
     return functions
@@ -224,8 +252,9 @@ INVALID_DOCUMENTS = [  # ValueError, because lm-eval catches TypeError
     ({"temprature": 2}, "did you mean 'temperature'"),
     ({"information_measure": ["kl", "l1"]}, "must be one name"),
     ({"references": [3.0]}, "3.0"),
-    ({"references": []}, "empty"),
+    ({"references": [["a", 3]]}, "3"),
     ({"predictions": [None]}, "None"),
+    ({"predictions": ["a", "b"]}, "one output"),
 ]
 
 
@@ -235,7 +264,32 @@ def test_lm_eval_rejects_the_first_invalid_document(document_metrics, change, pr
         document_metrics["infolm"](**{"references": ["a"], "predictions": ["b"], **change})
 
 
-@pytest.mark.parametrize("targets", [[""], [" "], []])
+@pytest.mark.parametrize("missing", [None, [], [None], [""], [[]], [[" ", None]]])
+def test_lm_eval_leaves_out_documents_without_references(document_metrics, missing):
+    settings = {"model_name_or_path": "bundled", "idf": False, "masks_per_pass": 0}
+    collect, score = document_metrics["infolm"], document_metrics["task", "infolm"]
+    items = [
+        collect(references=references, predictions=["A cat."], **settings)
+        for references in (["The cat."], missing, [["A dog.", None]])
+    ]
+    metric = InfoLM(**settings)
+    expected = metric.compute(predictions=["A cat."] * 2, references=["The cat.", "A dog."])
+    with pytest.warns(UserWarning, match="1 documents have no reference"):
+        assert score(items) == pytest.approx(expected["infolm"], abs=1e-6)
+    assert math.isnan(score(items[1:2]))
+
+
+def test_lm_eval_reports_targets_that_it_replaced_by_none(document_metrics):
+    collect, score = document_metrics["menli"], document_metrics["task", "menli"]
+    items = [
+        collect(references=[reference], predictions=["A cat."], model_name_or_path="bundled")
+        for reference in ("The cat.", str(None))
+    ]
+    with pytest.warns(UserWarning, match="1 references are the text 'None'"):
+        score(items)
+
+
+@pytest.mark.parametrize("targets", [[""], [" "], [], [None]])
 def test_inspect_rejects_idf_and_gives_nan_without_a_target(import_with_stubs, targets):
     scorers = dict.fromkeys(("Scorer", "Target", "mean", "stderr"), lambda *_: None)
     scorers |= {"Score": SimpleNamespace, "scorer": lambda metrics: lambda function: function}

@@ -1,5 +1,11 @@
 """The interface to `evaluate`, tested with a metric that has no model."""
 
+import copy
+import pickle
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import evaluate
 import pytest
 
@@ -25,6 +31,87 @@ def test_concurrent_calls_during_scoring_do_not_lose_pairs(computed):
     toy.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])
     later = [0.0] if computed else [1.0]
     assert [toy.compute()["scores"] for _ in range(2)] == [[3 / 5], later]
+
+
+def test_a_pair_added_while_an_equal_pair_is_computed_is_kept():
+    """Two threads compute the same pair, and the faster one then adds an equal pair."""
+    first, meanwhile = threading.get_ident(), threading.Barrier(2, timeout=60)
+
+    class Slow(ToyScorer):
+        @property
+        def warning_messages(self):  # read after scoring, before the pairs are removed
+            if threading.get_ident() == first:
+                meanwhile.wait()  # scored
+                meanwhile.wait()  # the other thread has computed and added
+            return {}
+
+    def compute_and_add():
+        meanwhile.wait()
+        result = toy.compute()
+        toy.add(prediction="ab", reference="a")
+        meanwhile.wait()
+        return result
+
+    toy = Toy()
+    toy.scorer = Slow()
+    toy.add(prediction="ab", reference="a")
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(compute_and_add)
+        assert toy.compute()["scores"] == other.result()["scores"] == [0.5]
+    toy.scorer = ToyScorer()
+    assert len(toy) == 1 and toy.compute()["scores"] == [0.5]
+
+
+def test_every_pair_that_threads_add_is_scored():
+    scored = []
+
+    class Recording(ToyScorer):
+        def score_chunk(self, pairs, *arguments):
+            scored.extend(pairs.predictions)
+            return super().score_chunk(pairs, *arguments)
+
+    def work(worker):
+        for number in range(50):
+            toy.add(prediction=f"{worker} {number}", reference="x")
+            if number % 5 == worker:
+                toy.compute(predictions=["x"], references=["x"])
+
+    toy = Toy()
+    toy.scorer = Recording()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+    toy.compute(predictions=["x"], references=["x"])
+    expected = {f"{worker} {number}" for worker in range(4) for number in range(50)}
+    assert expected <= set(scored) and len(toy) == 0
+
+
+@pytest.mark.parametrize(
+    "twin", [copy.copy, copy.deepcopy, lambda toy: pickle.loads(pickle.dumps(toy))]
+)
+def test_copies_have_their_own_scorer_and_pairs(twin):
+    toy = Toy(size=2)
+    toy.add(prediction="ab", reference="ab")
+    other = twin(toy)
+    other.add(prediction="ab", reference="cd")
+    assert other.scorer is not toy.scorer and other.scorer.settings == toy.scorer.settings
+    assert toy.compute()["scores"] == [1.0] and other.compute()["scores"] == [1.0, 0.0]
+
+
+def test_a_metric_without_pairs_is_true():
+    toy = Toy()
+    assert toy and len(toy) == 0
+
+
+@pytest.mark.parametrize("method", ["add", "add_batch", "compute"])
+@pytest.mark.parametrize("arguments", [(["a"],), (["a"], ["b"])])
+def test_error_for_positional_arguments_says_to_use_keywords(method, arguments):
+    with pytest.raises(TypeError, match=rf"keywords: {method}\(prediction"):
+        getattr(Toy(), method)(*arguments)
 
 
 INVALID = [  # method, arguments, error, pattern of its message

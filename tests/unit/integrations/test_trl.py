@@ -15,16 +15,21 @@ from tests.toy import ToyScorer
 
 COMPLETIONS = ["a cat", "dogs", ""]
 REFERENCES = ["a cat", ["a cat", "a dog"], "rain"]
+TOOL_CALL = {"role": "assistant", "content": None, "tool_calls": [{}]}
 TEXTS = [
     ("Yes.", "Yes."),
     ([], ""),
     ([{"role": "assistant", "content": None}], ""),
     ([{"content": "Yes."}], "Yes."),
     ([{"role": "assistant", "content": [{"type": "text", "text": "Y"}, "es."]}], "Yes."),
-    ([{"role": "assistant", "content": [{"type": "image", "image": 1}]}], ""),
+    ([{"role": "assistant", "content": [{"type": "image", "image": 1, "text": None}]}], ""),
+    ([{"role": "assistant", "content": [{"type": "reasoning", "text": "No?"}, "Yes."]}], "Yes."),
+    ([{"role": "assistant", "content": "Yes."}, {"role": "tool", "content": "42"}], "Yes."),
+    ([{"role": "assistant", "content": "It is 41."}, TOOL_CALL], ""),
     (
         [
-            {"role": "assistant", "content": None, "tool_calls": [{}]},
+            {"role": "assistant", "content": "I guess it is 41."},
+            TOOL_CALL,
             {"role": "tool", "content": "42"},
             {"role": "assistant", "content": "It is 42."},
         ],
@@ -40,8 +45,64 @@ def fresh_warnings(monkeypatch):
 
 
 @pytest.mark.parametrize(("completion", "text"), TEXTS)
-def test_text_of_a_completion_comes_from_messages_of_the_assistant(completion, text):
+def test_text_of_a_completion_is_the_text_of_the_last_assistant_message(completion, text):
     assert completion_text(completion) == text
+
+
+INVALID_COMPLETIONS = [
+    (None, r"completions\[1\] .*None"),
+    (5, r"completions\[1\] .*5"),
+    ({"role": "assistant", "content": "Yes."}, r"completions\[1\] must be .*list of messages"),
+    (["Yes."], r"completions\[1\]\[0\] must be a message"),
+    ([{"content": 5}], r"completions\[1\]\[0\]\['content'\] .*5"),
+    ([{"content": {"type": "text", "text": "Yes."}}], r"completions\[1\]\[0\]\['content'\]"),
+    ([{"content": [5]}], r"completions\[1\]\[0\]\['content'\]\[0\] .*5"),
+    ([{"content": [{"text": 5}]}], r"completions\[1\]\[0\]\['content'\]\[0\] .*5"),
+]
+
+
+@pytest.mark.parametrize(("completion", "problem"), INVALID_COMPLETIONS)
+def test_errors_name_the_position_of_an_invalid_completion(completion, problem):
+    # The first row, which has no reference, does not shift the position.
+    with pytest.raises(TypeError, match=problem):
+        reward(ToyScorer())(completions=["a", completion], reference=[None, "a"])
+
+
+NOTHING = [None, [], [None], "", " \n", ["", None], float("nan")]
+
+
+@pytest.mark.parametrize("missing", NOTHING)
+def test_rows_without_a_reference_get_none_and_do_not_change_the_others(missing):
+    rewards = reward(ToyScorer())
+    with pytest.warns(UserWarning, match="1 of 3 rows have no reference in the column 'reference'"):
+        values = rewards(completions=["abc", "x", "ab"], reference=["abc", missing, ["x", "abcd"]])
+    assert values == [1.0, None, pytest.approx(0.5)]
+
+
+@pytest.mark.filterwarnings("default:infolm")
+def test_a_batch_without_references_is_skipped_with_one_warning():
+    rewards = reward(ToyScorer())
+    with warnings.catch_warnings(record=True) as records:
+        warnings.simplefilter("always")
+        for references in NOTHING:
+            assert rewards(completions=["a", ""], reference=[references] * 2) == [None, None]
+    assert [record.filename for record in records] == [__file__]
+
+
+@pytest.mark.parametrize("references", [None, "rain", ["rain"]])
+def test_missing_references_in_a_row_are_left_out(references):
+    rewards = reward(ToyScorer())
+    padded = [["a cat", None, ""], references]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        values = rewards(completions=["", "rain"], reference=padded)
+    assert values == [0.0, references and 1.0]  # an empty completion does not match a blank cell
+
+
+@pytest.mark.parametrize("number", [5, 1.5, True, [5], ["Paris", 5]])
+def test_references_that_are_numbers_are_rejected_with_a_remedy(number):
+    with pytest.raises(TypeError, match=r"answer\[1\].* must be a string, got .*; convert it"):
+        reward(ToyScorer(), "answer")(completions=["a", "b"], answer=["a", number])
 
 
 def test_rewards_are_the_scores_of_the_metric():
@@ -121,7 +182,11 @@ def test_scorers_without_a_single_reward_per_completion_are_rejected(settings, m
 
 
 def test_error_for_a_missing_column_lists_the_columns():
-    with pytest.raises(ValueError, match="no reference column .* answer.*; set reference_column"):
+    with pytest.raises(ValueError, match=r"no reference column .* answer.*\. Set reference_column"):
         reward(ToyScorer())(completions=["a"], answer=["a"])
-    with pytest.raises((TypeError, ValueError), match="references"):
-        reward(ToyScorer())(completions=["a"], reference=[None])
+
+
+@pytest.mark.parametrize(("completions", "references"), [([], []), (["a"], []), ("a", ["a"])])
+def test_completions_and_references_that_do_not_match_are_rejected(completions, references):
+    with pytest.raises((TypeError, ValueError), match="completions"):
+        reward(ToyScorer())(completions=completions, reference=references)
