@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.evaluate_metric import EvaluateMetric
 from infolm_metric.core.results import ChunkScores
-from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.scorer import Run, Scorer
 from infolm_metric.core.settings import Settings
 from infolm_metric.metrics import Metric
 
@@ -30,21 +30,28 @@ class ToySettings(Settings):
         check_at_least("size", self.size, 1)
 
 
-class ToyScorer(Scorer):
-    """Fraction of pieces of `size` characters that two texts have in common."""
+class ToyRun(Run[ToySettings]):
+    """A call of the toy metric."""
 
-    settings_type = ToySettings
-    higher_is_better = True
+    def score_chunk(self, pairs, progress):
+        size = self.settings.size
 
-    def score_chunk(self, pairs, settings, statistics, progress):
         def pieces(text):
-            return {text[start : start + settings.size] for start in range(len(text))}
+            return {text[start : start + size] for start in range(len(text))}
 
         def overlap(text, reference):
             return len(pieces(text) & pieces(reference)) / len(pieces(text) | pieces(reference))
 
         scores = [max(overlap(text, reference) for reference in group) for text, group in pairs]
         return ChunkScores({"toy": scores}, Counter(texts=sum(pairs.counts) + len(pairs)))
+
+
+class ToyScorer(Scorer[ToySettings]):
+    """Fraction of pieces of `size` characters that two texts have in common."""
+
+    settings_type = ToySettings
+    run_type = ToyRun
+    higher_is_better = True
 
 
 class Toy(EvaluateMetric):

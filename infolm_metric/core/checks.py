@@ -12,7 +12,7 @@ from typing import Any, Literal, Union
 
 LISTED = 50  # maximum number of names in a message
 PLAIN = (bool, int, float, str)
-INPUTS = ("predictions", "references", "sources")
+INPUTS = ("predictions", "references")
 # Mapping from names of inputs and settings in other libraries to names in infolm.
 NAMES_ELSEWHERE = {
     **dict.fromkeys(("candidate", "candidates", "cands", "cand", "preds"), "predictions"),

@@ -18,7 +18,7 @@ from infolm_metric.core.checks import INPUTS, check_names, check_value
 from infolm_metric.core.distributed import Call, score_on_ranks
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
-from infolm_metric.core.scorer import Scorer, score_corpus
+from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.settings import field_types
 
 _TEXT = datasets.Value("string")
@@ -61,7 +61,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     num_process and process_id must have their default values.
     """
 
-    scorer_type: ClassVar[type[Scorer]]
+    scorer_type: ClassVar[type[Scorer[Any]]]
     description: ClassVar[str] = ""
     paper: ClassVar[str] = ""  # BibTeX entry; the software's entry is appended
     examples: ClassVar[str] = ""
@@ -137,25 +137,23 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         *positional: Any,
         prediction: Any = None,
         reference: Any = None,
-        source: Any = None,
         **inputs: Any,
     ) -> None:
         """Add one prediction and its reference or references for `compute`.
 
-        `prediction` is a string; `reference` is a string or a list of strings. Metrics that take
-        sources accept `source` instead of a reference. `inputs` may contain `predictions` and
-        `references`, the argument names in `evaluate.combine`. Raises TypeError or ValueError if an
-        argument is invalid, positional (`positional`) or conflicts with the pairs already added.
+        `prediction` is a string; `reference` is a string or a list of strings. `inputs` may contain
+        `predictions` and `references`, the argument names in `evaluate.combine`. Raises TypeError
+        or ValueError if an argument is invalid, positional (`positional`) or conflicts with the
+        pairs already added.
         """
         _require_keywords(positional, "add(prediction=..., reference=...)")
-        pair = {"predictions": prediction, "references": reference, "sources": source}
+        pair = {"predictions": prediction, "references": reference}
         check_names(inputs, INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
             if pair[name] is not None:
                 raise TypeError(f"add got both {name.removesuffix('s')} and {name}; pass only one")
             pair[name] = value
-        references = self.scorer.settings.targets(pair["references"], pair["sources"])
-        pairs = self._check([pair["predictions"]], [references], pair["sources"])
+        pairs = self._check([pair["predictions"]], [pair["references"]])
         with _ADDED_LOCK:
             self._added.append(pairs)
 
@@ -164,21 +162,18 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         *positional: Any,
         predictions: Any = None,
         references: Any = None,
-        sources: Any = None,
         **inputs: Any,
     ) -> None:
         """Add predictions and their references for `compute`.
 
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
-        list of references per prediction. Metrics that take sources accept `sources` instead of
-        references. Raises TypeError or ValueError if an argument is invalid, positional
-        (`positional`) or conflicts with the pairs already added, and TypeError with a suggestion
-        for unknown arguments (`inputs`).
+        list of references per prediction. Raises TypeError or ValueError if an argument is invalid,
+        positional (`positional`) or conflicts with the pairs already added, and TypeError with a
+        suggestion for unknown arguments (`inputs`).
         """
         _require_keywords(positional, "add_batch(predictions=..., references=...)")
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
-        references = self.scorer.settings.targets(references, sources)
-        if pairs := self._check(predictions, references, sources, allow_empty=True):
+        if pairs := self._check(predictions, references, allow_empty=True):
             with _ADDED_LOCK:
                 self._added.append(pairs)
 
@@ -187,7 +182,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         *positional: Any,
         predictions: Any = None,
         references: Any = None,
-        sources: Any = None,
         ranks: str | None = None,
         gather: str | None = None,
         return_scores: bool = True,
@@ -202,7 +196,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             *positional: rejected; pass all arguments by keyword.
             predictions: a list of strings; None if all pairs have already been added.
             references: one reference, or a list of references, per prediction.
-            sources: source texts instead of references, for metrics that take sources.
             ranks: "share" or "same", as in `distributed_score`; None: score on this process only.
             gather: "all" or "main", as in `distributed_score`.
             return_scores: whether to return the score of each pair.
@@ -223,7 +216,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         added = list(self._added)  # another thread may add more pairs meanwhile
 
         def call() -> Call:
-            names = (*INPUTS[:2], *_ARGUMENTS, *field_types(type(self.scorer.settings)))
+            names = (*INPUTS, *_ARGUMENTS, *field_types(type(self.scorer.settings)))
             check_names(settings, names, "compute got an unknown argument")
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
@@ -231,12 +224,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             call_settings = self.scorer.settings.replace(**settings)
             baseline = resolve_baseline(call_settings.metric, rescale_with_baseline)
             parts = list(added)
-            if any(texts is not None for texts in (predictions, references, sources)):
-                targets = call_settings.targets(references, sources)
-                parts.append(self._check(predictions, targets, sources, ranks is not None))
+            if any(texts is not None for texts in (predictions, references)):
+                parts.append(self._check(predictions, references, ranks is not None))
             progress = verbose and is_progress_bar_enabled()
-            against_sources = any(part.against_sources for part in parts)
-            pairs = Pairs.of(chain.from_iterable(parts), against_sources)
+            pairs = Pairs.of(chain.from_iterable(parts))
             return Call(pairs, call_settings, baseline, progress)
 
         result: Result | None
@@ -251,7 +242,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                     "compute needs at least one pair; pass predictions and references, or call "
                     "add or add_batch first"
                 )
-            result = score_corpus(self.scorer, pairs, call_settings, baseline, progress)
+            run = self.scorer.prepare(call_settings, pairs.texts_by_side, baseline)
+            result = run.score(pairs, progress)
         if result is not None:
             # Raises if warnings are errors; the added pairs are then kept.
             warn(result.counts, self.scorer.warning_messages)
@@ -260,20 +252,11 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             self._added[:] = [part for part in self._added if id(part) not in scored]
         return None if result is None else result.as_dict(return_scores, details)
 
-    def _check(
-        self, predictions: Any, targets: Any, sources: Any, allow_empty: bool = False
-    ) -> Pairs:
+    def _check(self, predictions: Any, references: Any, allow_empty: bool = False) -> Pairs:
         """Return checked pairs; raise ValueError if they cannot be mixed with the added pairs."""
-        options = {"allow_empty": allow_empty, "against_sources": sources is not None}
-        pairs = check_pairs(predictions, targets, **options)
+        pairs = check_pairs(predictions, references, allow_empty=allow_empty)
         first = next(iter(self._added), pairs) if pairs else pairs
         remedy = "call compute first to score the pairs already added"
-        if first.against_sources != pairs.against_sources:
-            names = ("references", "sources")
-            raise ValueError(
-                f"{names[pairs.against_sources]} cannot be mixed with the "
-                f"{names[not pairs.against_sources]} already added; {remedy}"
-            )
         if first.several != pairs.several:
             kinds = ("strings", "lists of strings")
             raise ValueError(

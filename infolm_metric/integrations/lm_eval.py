@@ -26,7 +26,7 @@ Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
 
 
 @cache
-def load_scorer(name: str) -> Scorer:
+def load_scorer(name: str) -> Scorer[Any]:
     """Return a metric's scorer, which all tasks share, so that the model is loaded only once."""
     return find(name).scorer_type()()
 

@@ -34,7 +34,7 @@ class TextMetric(torchmetrics.Metric):
     TypeError or ValueError if a setting is unknown or invalid.
     """
 
-    scorer_type: ClassVar[type[Scorer]]
+    scorer_type: ClassVar[type[Scorer[Any]]]
     is_differentiable = False
     full_state_update = False
 

@@ -22,7 +22,7 @@ _shown: set[str] = set()
 class Reward:
     """Reward function, created by `reward`; higher is better."""
 
-    scorer: Scorer
+    scorer: Scorer[Any]
     reference_column: str
 
     @property
@@ -78,12 +78,10 @@ class Reward:
         return rewards
 
     def _scores(self, texts: list[str], groups: list[list[str]]) -> list[float]:
-        settings = self.scorer.settings
-        sides: dict[str, Any] = {"sources" if settings.needs_sources else "references": groups}
-        return self.scorer.score(texts, **sides).scores[settings.names[0]]
+        return self.scorer.score(texts, groups).scores[self.scorer.settings.names[0]]
 
 
-def reward(scorer: Scorer, reference_column: str = "reference") -> Reward:
+def reward(scorer: Scorer[Any], reference_column: str = "reference") -> Reward:
     """Return a reward function that uses a scorer and can be pickled.
 
     `scorer` has a single score, such as `MENLIScorer(task="answer")`. `reference_column` is the

@@ -41,9 +41,12 @@ def make() -> list[Any]:
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
     """Explain the score of a candidate against a single reference."""
-    pairs, base = Pairs([candidate], [[reference]]), scorer.settings.replace(**settings)
+    pairs, run = (
+        Pairs([candidate], [[reference]]),
+        scorer.prepare(scorer.settings.replace(**settings)),
+    )
     rows = {
-        name: scorer.probabilities(pairs, base.replace(direction=direction))[0].tolist()
+        name: run.pair_probabilities(pairs, direction)[0].tolist()
         for direction, (name, _) in DIRECTIONS.items()
     }
     return ExplanationView(
