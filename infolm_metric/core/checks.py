@@ -13,6 +13,7 @@ from typing import Any, Literal, Union
 LISTED = 50  # maximum number of names in a message
 PLAIN = (bool, int, float, str)
 INPUTS = ("predictions", "references")
+SOURCES = ("source", "sources", "src", "srcs")
 # Mapping from names of inputs and settings in other libraries to names in infolm.
 NAMES_ELSEWHERE = {
     **dict.fromkeys(("candidate", "candidates", "cands", "cand", "preds"), "predictions"),
@@ -61,6 +62,8 @@ def check_names(
             # A call also accepts inputs, which are not among the settings checked here.
             known = equivalent in choices or equivalent in INPUTS
             hint = f"did you mean {equivalent!r}?" if known else nearest(name, list(choices))
+            if name in SOURCES:
+                hint = "pass the sources as references, with task='source' of MENLI"
             raise TypeError(f"{problem} {name!r}; {hint}")
 
 

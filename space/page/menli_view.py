@@ -41,10 +41,8 @@ def make() -> list[Any]:
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
     """Explain the score of a candidate against a single reference."""
-    pairs, run = (
-        Pairs([candidate], [[reference]]),
-        scorer.prepare(scorer.settings.replace(**settings)),
-    )
+    pairs = Pairs([candidate], [[reference]])
+    run = scorer.prepare(scorer.settings.replace(**settings))
     rows = {
         name: run.pair_probabilities(pairs, direction)[0].tolist()
         for direction, (name, _) in DIRECTIONS.items()
