@@ -31,6 +31,7 @@ from infolm_metric.meta_evaluation.significance import (
     TOLERANCE,
     difference_p_value,
     draw,
+    mean_interval,
     percentile_interval,
     resample,
 )
@@ -130,6 +131,31 @@ def test_paired_tests_agree_with_the_t_test_on_normal_differences(test):
     scores += 0.2
     expected = stats.ttest_rel(scores, baseline).pvalue
     assert test(scores, baseline, 4000) == pytest.approx(expected, abs=0.02)
+
+
+NULLS = {  # both systems' scores have the same distribution
+    "normal": lambda random, size: random.normal(size=size),
+    "skewed": lambda random, size: random.exponential(size=size),
+    "tied": lambda random, size: random.integers(3, size=size) / 2,
+}
+
+
+@pytest.mark.parametrize("samples", [3, 5, 10, 20, 50])
+@pytest.mark.parametrize("null", NULLS)
+def test_randomization_rarely_rejects_a_true_null_hypothesis(null, samples):
+    random, trials = np.random.default_rng(0), 1000
+    pairs = NULLS[null](random, (trials, 2, samples))
+    p_values = [approximate_randomization(*pair, 199, seed=i) for i, pair in enumerate(pairs)]
+    assert np.mean(np.array(p_values) < 0.05) <= 0.07
+
+
+@pytest.mark.parametrize("samples", [2, 3, 5, 10, 20, 50])
+def test_mean_interval_contains_the_mean_of_a_normal_distribution_as_often_as_stated(samples):
+    scores = np.random.default_rng(0).normal(0.7, 0.1, size=(2000, samples))
+    ends = np.array([mean_interval(row) for row in scores])
+    assert np.mean((ends[:, 0] <= 0.7) & (ends[:, 1] >= 0.7)) == pytest.approx(0.95, abs=0.015)
+    expected = stats.t.interval(0.95, samples - 1, scores[0].mean(), stats.sem(scores[0]))
+    assert mean_interval(scores[0]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("unit", [1.0, 0.1, 1e-7])
