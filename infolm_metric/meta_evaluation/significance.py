@@ -8,6 +8,7 @@ evaluated on the same resamples, so that their differences can be tested. `resam
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -175,16 +176,20 @@ def approximate_randomization(
 ) -> float:
     """Test the difference between two systems' mean scores with the paired permutation test.
 
-    The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005).
-    `scores`, `baseline` and the result are as in `paired_bootstrap`, which raises the same errors.
+    The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005). If
+    there are at most `resamples` ways to swap, each is used once and p is exact. `scores`,
+    `baseline` and the result are as in `paired_bootstrap`, which raises the same errors.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
     """
     check_whole("resamples", resamples)
     differences = _paired_differences(scores, baseline)
-    random = np.random.default_rng(seed)
     threshold = abs(differences.sum()) - len(differences) * _rounding_error(differences)
+    if 2 ** len(differences) <= resamples:
+        every = np.asarray(list(itertools.product((1, -1), repeat=len(differences))))
+        return float((np.abs(every @ differences) >= threshold).mean())
+    random = np.random.default_rng(seed)
     count, step = 0, max(1, SCORES_PER_CHUNK // len(differences))
     for start in range(0, resamples, step):
         signs = _draw_signs(random, min(step, resamples - start), len(differences))
