@@ -8,7 +8,9 @@ In CSV, human scores are in columns named like human.fluency, or in columns sele
 --criterion. Scores of other metrics are optional: write "metrics": {"bleu": 31.5}, name columns
 like metrics.bleu, or select columns with --scores. Leave missing scores empty. Rows with
 "is_human": true are skipped. If no row has a system, human scores are by default read from the
-column score, and all texts are correlated as one group, at the text level.
+column score, and all texts are correlated as one group, at the text level. Texts for the same
+sample are not independent, so the command rejects a table without the column system if an id occurs
+twice or another column seems to contain systems: select it with --system-column.
 
 For example:
   infolm correlate ratings.jsonl --model bundled -m fisher_rao -m l1 --against bleu
@@ -47,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group.add_argument("data", metavar="DATA", help=text)
     for flag, text in REPEATED.items():
         options.add_repeated(group, flag, help=text)
-    options.add_columns(group, types)
+    options.add_rating_columns(group, types)
     options.add_metric(parser, types)
     group = parser.add_argument_group("output")
     options.add_output(group)
@@ -124,8 +126,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
         arguments.data,
         criteria=arguments.criterion,
         metrics=arguments.scores,
-        candidate_column=arguments.candidate_column,
-        reference_columns=options.target_columns(arguments),
+        **options.rating_columns(arguments),
         exclude_systems=arguments.exclude_system,
         exclude_ids=arguments.exclude_id,
     )

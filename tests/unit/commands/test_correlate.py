@@ -98,6 +98,26 @@ def test_rows_without_systems_are_pooled(correlate):
     assert "Text level, all texts together" in output and "System level" not in output
 
 
+@pytest.mark.parametrize("command", ["correlate", "estimate"])
+def test_columns_of_systems_and_ids_can_be_selected(infolm_output, infolm_error, command):
+    table = [dict(row) for row in ROWS]
+    for row in table:
+        row["Model"], row["doc"] = row.pop("system"), row.pop("id")
+    write_lines(Path("named.jsonl"), table)
+    options = ("--no-metric", "--criterion", "fluency", "--json")
+    if command == "estimate":
+        options = ("--scores", "bleu", *options[1:])
+    expected = infolm_output(command, "rows.jsonl", *options)
+    columns = ("--system-column", "Model", "--id-column", "doc")
+    assert infolm_output(command, "named.jsonl", *options, *columns) == expected
+    assert "--system-column Model" in infolm_error(command, "named.jsonl", *options)
+    assert "--id-column doc" in infolm_error(command, "named.jsonl", *options, *columns[:2])
+    pooled = json.loads(infolm_output(command, "named.jsonl", *options, "--system-column", "none"))
+    assert (
+        pooled["systems"] == 0 if command == "correlate" else [*pooled["systems"]] == ["all texts"]
+    )
+
+
 def test_plot_is_written_in_addition_to_the_table(correlate):
     assert "System level" in correlate("rows.jsonl", "--no-metric", "--plot", "figure.png")
     assert Path("figure.png").read_bytes().startswith(b"\x89PNG")
