@@ -20,6 +20,7 @@ For example:
 from __future__ import annotations
 
 import argparse
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,11 @@ from infolm_metric.core.files import check_writable
 
 if TYPE_CHECKING:
     from infolm_metric.core.results import Result
-    from infolm_metric.meta_evaluation import Ratings
+    from infolm_metric.meta_evaluation import AgreementTable, Ratings
 
 USAGE = "infolm correlate [options] DATA"
+# With fewer systems, or fewer texts without systems, intervals often covered less than 91%.
+FEW_SYSTEMS, FEW_TEXTS = 4, 20
 REPEATED = {
     "--criterion": "human score to correlate with; repeatable (default: all)",
     "--scores": "column with another metric's scores; repeatable (default: all metrics.*)",
@@ -107,6 +110,7 @@ def run(arguments: argparse.Namespace) -> None:
         resamples=arguments.resamples,
         seed=arguments.seed,
     )
+    _warn_of_few(table)
     if arguments.plot:
         plots.plot_agreement(table, arguments.plot)
     lines: list[str] = []
@@ -116,6 +120,17 @@ def run(arguments: argparse.Namespace) -> None:
         lines += [f"{level.capitalize()} level, {scope}", "", *rows, ""]
     report = {**table.as_dict(), "signature": signature}
     options.write_report(arguments, report, [*lines, *notes(table), *remarks])
+
+
+def _warn_of_few(table: AgreementTable) -> None:
+    """Warn if there are too few systems, or texts without systems, for intervals and tests."""
+    unit, least = ("systems", FEW_SYSTEMS) if table.systems else ("texts", FEW_TEXTS)
+    if (number := table.systems or min(table.samples.values())) < least:
+        warnings.warn(
+            f"infolm: got {number} {unit}. With fewer than {least}, intervals are too narrow and "
+            f"p-values are unreliable. Add {unit}.",
+            stacklevel=2,
+        )
 
 
 def _read(arguments: argparse.Namespace) -> Ratings:

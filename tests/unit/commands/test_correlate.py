@@ -118,6 +118,23 @@ def test_columns_of_systems_and_ids_can_be_selected(infolm_output, infolm_error,
     )
 
 
+@pytest.mark.parametrize(
+    ("rows", "count", "unit"),
+    [
+        ([row for row in ROWS if row["system"] in SYSTEMS[:3]], 3, "systems"),
+        ([row for row in ROWS if row["system"] in SYSTEMS[:4]], 4, ""),
+        (ROWS_WITHOUT_SYSTEMS[:19], 19, "texts"),
+        (ROWS_WITHOUT_SYSTEMS, 20, ""),
+    ],
+)
+def test_few_systems_or_texts_trigger_a_warning(infolm, rows, count, unit):
+    write_lines(Path("rows.jsonl"), rows)
+    options = ("--no-metric", "--scores", "bleu", "--resamples", "50")
+    code, _, errors = infolm("correlate", "rows.jsonl", *options)
+    assert code == 0 and ("warning" in errors) == bool(unit)
+    assert not unit or f"got {count} {unit}" in errors
+
+
 def test_plot_is_written_in_addition_to_the_table(correlate):
     assert "System level" in correlate("rows.jsonl", "--no-metric", "--plot", "figure.png")
     assert Path("figure.png").read_bytes().startswith(b"\x89PNG")
