@@ -156,6 +156,13 @@ def test_excluded_samples_and_human_texts_are_reported(correlate):
     assert "Skipped 1 human-written texts." in output
 
 
+def test_error_for_constant_scores_names_the_metric_and_no_column(infolm_error):
+    table = [{**row, "references": [row["prediction"]], "metrics": {}} for row in ROWS]
+    write_lines(Path("rows.jsonl"), table)
+    error = infolm_error("correlate", "rows.jsonl", "--metric", "toy")
+    assert "metric 'toy': all 20 values are" in error and "column" not in error
+
+
 SAME_NAME = [{**row, "metrics": {"fisher_rao_distance": 1.0 * i}} for i, row in enumerate(ROWS)]
 INVALID = [
     (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no score 'clarity' in 'human'"),
