@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_resampling(group)
     text = (
         "exit with code 1 if a system is significantly worse than the first, or if the texts are "
-        f"out of domain; with fewer than {FEW} texts, only warn"
+        f"out of domain (with fewer than {FEW} texts, only warn)"
     )
     group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_settings(parser, types)
@@ -194,10 +194,10 @@ def _lines(
         yield ""
     direction = "higher" if result.higher_is_better else "lower"
     yield (
-        f"{texts} texts; {direction} is better. Intervals: Student's t over texts. Difference and "
+        f"{texts} texts, {direction} is better. Intervals: Student's t over texts. Difference and "
         f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
         f"({arguments.resamples} resamples, seed {arguments.seed}), not corrected for multiple "
-        f"testing. Verdict: better or worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure; none "
-        f"with fewer than {FEW} texts, or if more than a tenth of the texts are out of domain."
+        f"testing. Verdict: better or worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none "
+        f"with fewer than {FEW} texts or if more than a tenth of the texts are out of domain."
     )
     yield f"signature: {result.signature}"

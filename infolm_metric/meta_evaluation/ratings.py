@@ -36,7 +36,7 @@ LOOKALIKES = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
         "system": r"(sys(tem)?|model|engine|submission)s?([\W_]*(id|name))?",
-        "id": r"(doc(ument)?|seg(ment)?|sample|item|example|instance)s?([\W_]*(id|no|number))?"
+        "id": r"(document|doc|segment|seg|sample|item|example|instance)s?([\W_]*(id|no|number))?"
         r"|((question|prompt|text|source|sentence|row)[\W_]*)?ids?",
         "is_human": r"is[\W_]*human",
     }.items()
@@ -143,8 +143,8 @@ def read_ratings(
             `human`); None to read none.
         metrics: names of other metrics' scores to read, in `metrics` or in columns (default: all
             names in `metrics`).
-        system_column: column of systems (default: "system"); False to treat all rows as independent
-            texts.
+        system_column: column of systems (default: "system"), or False to treat all rows as
+            independent texts.
         id_column: column of sample ids (default: "id").
         candidate_column: column of texts (default: "prediction" or "candidate").
         reference_columns: columns of references (default: "references" or "reference").
@@ -155,7 +155,7 @@ def read_ratings(
             that are all equal or missing.
 
     Returns:
-        The ratings; systems and samples are in the order of their first rows. Without distinct ids
+        The ratings. Systems and samples are in the order of their first rows. Without distinct ids
         or systems, the sample ids are the row numbers.
 
     Raises:
@@ -247,7 +247,7 @@ def parse_score(where: str, column: str, value: Any) -> float:
     (0.5, nan)
     >>> parse_score("line 4", "bleu", "3,5")
     Traceback (most recent call last):
-    ValueError: line 4: column 'bleu' must contain numbers, got '3,5'. Use a decimal point ...
+    ValueError: line 4: column 'bleu' must contain numbers, got '3,5'. Use a decimal point, ...
     """
     if value is None or value == "":
         return math.nan

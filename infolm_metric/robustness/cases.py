@@ -180,7 +180,7 @@ def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
 
 
 def _parse_seed(where: str, value: Any) -> int:
-    """Return the seed in a cell, or 0 if the cell is empty; pandas writes whole numbers as 7.0."""
+    """Return the seed in a cell, or 0 if the cell is empty. pandas writes whole numbers as 7.0."""
     if value is None or value == "":
         return 0
     with suppress(OverflowError, TypeError, ValueError):
