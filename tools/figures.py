@@ -10,19 +10,24 @@ panel per data set. FILE.csv is written by `python -m tools.study trade`.
 """
 
 import argparse
+import math
+import re
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import torch
 
 from infolm_metric import InfoLMScorer
+from tools.study import NLI, UNIFORM
 
 REFERENCE = "A cat was asleep on the couch."
 CANDIDATE = "The cat slept on the sofa."
 COLOURS = {"reference": "#1f5a92", "candidate": "#c2571a"}
 PREDICTIONS, WORDS, LETTERS = 3, 12, 4
+LABELLED_PARTNER, LABELLED_WEIGHTS = UNIFORM, (0, 0.2, 0.4, 0.5, 0.6, 0.8)
 OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")  # Okabe and Ito 2008
 
 
@@ -72,22 +77,59 @@ def comparison() -> Any:
 
 
 def trade(table: pd.DataFrame) -> Any:
-    """Plot detected attacks against segment-level tau, for MENLI combined with other metrics."""
-    partners = table.index.str.extract("MENLI with (.*) ", expand=False)  # without the weight
+    """Plot detected attacks against segment-level tau, for MENLI combined with other metrics.
+
+    A line starts at the other metric alone (weight 0) and ends at MENLI alone (weight 1).
+    """
+    parts = table.index.str.extract(r"MENLI with (?P<partner>.*) (?P<weight>[\d.]+)$")
     sets = table.columns[1:]
-    figure, panels = plt.subplots(1, len(sets), figsize=(2.9 * len(sets), 2.8), squeeze=False)
-    for axes, data in zip(panels[0], sets, strict=True):
+    rows = math.ceil(len(sets) / 2)
+    figure, panels = plt.subplots(rows, 2, figsize=(9, 3.7 * rows), squeeze=False, sharey=True)
+    for axes in panels.flat[len(sets) :]:
+        axes.set_axis_off()
+    for axes, data in zip(panels.flat, sets, strict=False):
         points = table[[data, "attacks detected"]]
-        for color, partner in zip(OKABE_ITO, partners.dropna().unique(), strict=False):
-            combinations = points[partners == partner].to_numpy()
-            axes.plot(*combinations.T, "o-", markersize=3, color=color)
-            axes.plot(*points.loc[partner], "x", markersize=3, color=color, label=partner)
-        axes.set(title=data, xlabel="segment-level tau, x 100")
+        for color, partner in zip(OKABE_ITO, parts["partner"].dropna().unique(), strict=False):
+            inner = points[(parts["partner"] == partner).to_numpy()]
+            line = pd.concat([points.loc[[partner]], inner, points.loc[[NLI]]]).to_numpy()
+            if np.isnan(line).any():  # the metric was not run on the whole data set
+                continue
+            axes.plot(*line.T, "o-", markersize=3, color=color, label=partner_name(partner))
+            if partner == LABELLED_PARTNER:
+                weights = [0.0, *parts["weight"][parts["partner"] == partner].astype(float), 1.0]
+                label_weights(axes, line, weights, color)
+        axes.plot(*points.loc[NLI], "k*", markersize=10, label="MENLI alone (weight 1)")
+        axes.set(title=data, xlabel="segment-level Kendall's tau, x 100")
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0, 0].set_ylabel("attacks detected, %")
-    panels[0, 0].legend(fontsize=7, frameon=False)
+        axes.margins(0.1)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("errors detected, %")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    title = (
+        "MENLI combined with another metric. Points: weight of MENLI from 0 (the other metric "
+        "alone) to 1, in steps of 0.1"
+    )
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, title=title)
     figure.set_layout_engine("constrained")
     return figure
+
+
+def partner_name(name: str) -> str:
+    """Return the name of a metric in the documentation."""
+    settings = re.fullmatch(r"InfoLM 1 pass T(\S+) lambda(\S+)", name)
+    if settings:
+        return f"InfoLM, one pass, T {settings[1]}, interpolation {settings[2]}"
+    return name.replace("BaryScore uniform", "BaryScore, uniform weights")
+
+
+def label_weights(axes: Any, line: np.ndarray, weights: list[float], color: str) -> None:
+    """Write some of the weights next to the points of a line, [weights, 2]."""
+    style = {"textcoords": "offset points", "fontsize": 8, "color": color}
+    for point, weight in zip(line, weights, strict=True):
+        if weight in LABELLED_WEIGHTS:  # small weights are close to other lines
+            axes.annotate(
+                f"{weight:g}", point, xytext=(6, 3) if weight > 0.3 else (-3, -11), **style
+            )
 
 
 def main() -> None:

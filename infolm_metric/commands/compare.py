@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,10 +21,14 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, is_reliable, warn
 from infolm_metric.tables import read_parallel
 
-TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
+if TYPE_CHECKING:
+    from infolm_metric.core.scorer import Scorer
+
+TESTS = {"randomization": "approximate randomization", "bootstrap": "paired bootstrap"}
 DOMAIN_COUNTS = ("texts", "out_of_domain")
 SIGNIFICANCE_LEVEL = 0.05
-FEW = 20  # with fewer texts, differences are mostly due to chance
+FEW = 10  # with fewer texts, tests miss most real differences, so there is no verdict
+FEW_FOR_BOOTSTRAP = 50  # with fewer texts, p < 0.05 for 7% of equal systems or more
 USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 
@@ -36,10 +40,13 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     options.add_metric(parser, types)
     options.add_output(parser.add_argument_group("output"))
     group = parser.add_argument_group("significance test")
-    text = f"{' or '.join(TESTS.values())} (default: bootstrap)"
-    group.add_argument("--test", choices=TESTS, default="bootstrap", help=text)
+    text = f"{' or '.join(TESTS.values())} (default: randomization)"
+    group.add_argument("--test", choices=TESTS, default="randomization", help=text)
     options.add_resampling(group)
-    text = "exit with code 1 if a system is significantly worse than the first or has no verdict"
+    text = (
+        "exit with code 1 if a system is significantly worse than the first, or if the texts are "
+        f"out of domain (with fewer than {FEW} texts, only warn)"
+    )
     group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_settings(parser, types)
 
@@ -61,9 +68,10 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     if len(rows) < 2:
         raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}; add more")
-    result = _score(settings, rows, len(names), arguments)
+    _warn_of_few(len(rows), arguments)
+    scorer, result = _score(settings, rows, len(names), arguments)
     systems = {
-        settings.label(name): _rows(names, scores, result, arguments)
+        settings.label(name): _rows(names, scores, scorer.bounds(settings, name), result, arguments)
         for name, scores in result.scores.items()
     }
     report = {
@@ -76,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
         "signature": result.signature,
     }
     options.write_report(arguments, report, _lines(systems, len(rows), result, arguments))
-    if arguments.fail_if_worse:
+    if arguments.fail_if_worse and len(rows) >= FEW:
         _check_none_worse(systems)
 
 
@@ -97,31 +105,47 @@ def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
         raise RuntimeError(f"significantly worse than {first}: {', '.join(worse)}")
 
 
-def _score(
-    settings: Any, rows: Sequence[list[str]], systems: int, arguments: argparse.Namespace
-) -> Result:
-    """Score all systems with the same token weights, from rows of candidates and references."""
-    if len(rows) < FEW:
+def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
+    """Warn if there are too few texts for a verdict or for the paired bootstrap."""
+    if texts < FEW:
+        failure = ", and --fail-if-worse does not fail" if arguments.fail_if_worse else ""
         warnings.warn(
-            f"infolm: got {len(rows)} texts; with fewer than {FEW}, differences are mostly due to "
-            "chance and p-values are unreliable; add texts",
+            f"infolm: got {texts} texts. With fewer than {FEW}, systems get no verdict{failure}. "
+            "Add texts.",
             stacklevel=2,
         )
+    elif texts < FEW_FOR_BOOTSTRAP and arguments.test == "bootstrap":
+        warnings.warn(
+            f"infolm: got {texts} texts. With fewer than {FEW_FOR_BOOTSTRAP}, p-values of the "
+            "paired bootstrap are too small. Use --test randomization, or add texts.",
+            stacklevel=2,
+        )
+
+
+def _score(
+    settings: Any, rows: Sequence[list[str]], systems: int, arguments: argparse.Namespace
+) -> tuple[Scorer, Result]:
+    """Score all systems with the same token weights, from rows of candidates and references."""
     pairs = Pairs.of((row[index], row[systems:]) for index in range(systems) for row in rows)
     scorer, verbose = options.make_scorer(settings), options.progress_enabled(arguments.quiet)
     # The references are the same for all systems, so they are counted only once.
     statistics = scorer.count(pairs.part(0, len(rows)).texts_by_side, settings)
     result = scorer.score_part(pairs, settings, statistics, verbose=verbose)
     warn(result.counts, scorer.warning_messages)
-    return result
+    return scorer, result
 
 
 def _rows(
-    names: Sequence[str], scores: Sequence[float], result: Result, arguments: argparse.Namespace
+    names: Sequence[str],
+    scores: Sequence[float],
+    bounds: tuple[float, float],
+    result: Result,
+    arguments: argparse.Namespace,
 ) -> list[dict[str, Any]]:
     """Return each system's mean, interval, p-value and verdict, from scores [systems * texts].
 
-    The verdict is None if more than a tenth of the texts are out of domain.
+    Intervals are clipped to the bounds of the score. The verdict is None if there are few texts, or
+    if more than a tenth of them are out of domain.
     """
     from infolm_metric.meta_evaluation import significance
 
@@ -129,19 +153,19 @@ def _rows(
     # Empty and very short texts do not prevent a verdict, because they are the system's fault.
     in_domain = is_reliable({name: result.counts.get(name, 0) for name in DOMAIN_COUNTS})
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
-    counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
-    is_bootstrap = arguments.test != "randomization"
+    has_verdict = in_domain and systems.shape[1] >= FEW
+    is_bootstrap = arguments.test == "bootstrap"
     test = significance.paired_bootstrap if is_bootstrap else significance.approximate_randomization
     rows: list[dict[str, Any]] = []
     for name, column in zip(names, systems, strict=True):
-        low, high = significance.percentile_interval(counts @ column / len(column))
+        low, high = np.clip(significance.mean_interval(column), *bounds).tolist()
         row = {"system": name, "mean": float(column.mean()), "low": low, "high": high}
         row |= {"p_value": None, "verdict": None}
         if rows:
             p = test(column, systems[0], resamples, seed)
             better = (row["mean"] > rows[0]["mean"]) == result.higher_is_better
             verdict = "unsure" if p >= SIGNIFICANCE_LEVEL else "better" if better else "worse"
-            row |= {"p_value": p, "verdict": verdict if in_domain else None}
+            row |= {"p_value": p, "verdict": verdict if has_verdict else None}
         rows.append(row)
     return rows
 
@@ -158,17 +182,22 @@ def _lines(
         table = []
         for row in rows:
             interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
-            difference = "-" if row is rows[0] else f"{row['mean'] - rows[0]['mean']:+.4f}"
-            p, verdict = format_p_value(row["p_value"]), row["verdict"] or ""
+            is_first = row is rows[0]
+            difference = "-" if is_first else f"{row['mean'] - rows[0]['mean']:+.4f}"
+            p, verdict = (
+                format_p_value(row["p_value"]),
+                "" if is_first else row["verdict"] or "none",
+            )
             table.append([row["system"], f"{row['mean']:.4f}", interval, difference, p, verdict])
         header = ["system", label, "95% interval", "difference", "p", "verdict"]
         yield from arguments.layout(header, table)
         yield ""
     direction = "higher" if result.higher_is_better else "lower"
     yield (
-        f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. Difference and "
+        f"{texts} texts, {direction} is better. Intervals: Student's t over texts. Difference and "
         f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
-        f"({arguments.resamples} resamples, seed {arguments.seed}). Verdict: better or worse if "
-        f"p < {SIGNIFICANCE_LEVEL}, otherwise unsure; none if too many texts are out of domain."
+        f"({arguments.resamples} resamples, seed {arguments.seed}), not corrected for multiple "
+        f"testing. Verdict: better or worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none "
+        f"with fewer than {FEW} texts or if more than a tenth of the texts are out of domain."
     )
     yield f"signature: {result.signature}"

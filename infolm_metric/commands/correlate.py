@@ -8,7 +8,9 @@ In CSV, human scores are in columns named like human.fluency, or in columns sele
 --criterion. Scores of other metrics are optional: write "metrics": {"bleu": 31.5}, name columns
 like metrics.bleu, or select columns with --scores. Leave missing scores empty. Rows with
 "is_human": true are skipped. If no row has a system, human scores are by default read from the
-column score, and all texts are correlated as one group, at the text level.
+column score, and all texts are correlated as one group, at the text level. Texts for the same
+sample are not independent, so the command rejects a table without the column system if an id occurs
+twice or another column seems to contain systems: select it with --system-column.
 
 For example:
   infolm correlate ratings.jsonl --model bundled -m fisher_rao -m l1 --against bleu
@@ -18,6 +20,7 @@ For example:
 from __future__ import annotations
 
 import argparse
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +31,11 @@ from infolm_metric.core.files import check_writable
 
 if TYPE_CHECKING:
     from infolm_metric.core.results import Result
-    from infolm_metric.meta_evaluation import Ratings
+    from infolm_metric.meta_evaluation import AgreementTable, Ratings
 
 USAGE = "infolm correlate [options] DATA"
+# With fewer systems, or fewer texts without systems, intervals often covered less than 91%.
+FEW_SYSTEMS, FEW_TEXTS = 4, 20
 REPEATED = {
     "--criterion": "human score to correlate with; repeatable (default: all)",
     "--scores": "column with another metric's scores; repeatable (default: all metrics.*)",
@@ -47,7 +52,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group.add_argument("data", metavar="DATA", help=text)
     for flag, text in REPEATED.items():
         options.add_repeated(group, flag, help=text)
-    options.add_columns(group, types)
+    options.add_rating_columns(group, types)
     options.add_metric(parser, types)
     group = parser.add_argument_group("output")
     options.add_output(group)
@@ -105,6 +110,7 @@ def run(arguments: argparse.Namespace) -> None:
         resamples=arguments.resamples,
         seed=arguments.seed,
     )
+    _warn_of_few(table)
     if arguments.plot:
         plots.plot_agreement(table, arguments.plot)
     lines: list[str] = []
@@ -116,6 +122,17 @@ def run(arguments: argparse.Namespace) -> None:
     options.write_report(arguments, report, [*lines, *notes(table), *remarks])
 
 
+def _warn_of_few(table: AgreementTable) -> None:
+    """Warn if there are too few systems, or texts without systems, for intervals and tests."""
+    unit, least = ("systems", FEW_SYSTEMS) if table.systems else ("texts", FEW_TEXTS)
+    if (number := table.systems or min(table.samples.values())) < least:
+        warnings.warn(
+            f"infolm: got {number} {unit}. With fewer than {least}, intervals are too narrow and "
+            f"p-values are unreliable. Add {unit}.",
+            stacklevel=2,
+        )
+
+
 def _read(arguments: argparse.Namespace) -> Ratings:
     """Read the ratings, and negate the scores of metrics for which lower is better."""
     from infolm_metric.meta_evaluation import read_ratings
@@ -124,8 +141,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
         arguments.data,
         criteria=arguments.criterion,
         metrics=arguments.scores,
-        candidate_column=arguments.candidate_column,
-        reference_columns=options.target_columns(arguments),
+        **options.rating_columns(arguments),
         exclude_systems=arguments.exclude_system,
         exclude_ids=arguments.exclude_id,
     )

@@ -3,7 +3,8 @@
 RATINGS has one row per system and sample, as for infolm correlate, but only some rows have human
 scores. Leave the other human scores empty (null in JSON). The rated rows must be a random sample of
 all rows, or the sample selected with --plan: if only difficult or recent texts are rated, the
-intervals are wrong. If no row has a system, all rows count as one system.
+intervals are wrong. If no row has a system, all rows count as one system. Select other columns with
+--system-column and --id-column.
 
 For each system and criterion, the command prints the mean of the ratings and the prediction-powered
 estimate (PPI++), both with 95% intervals, and the number of ratings that, without the metric, would
@@ -49,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group.add_argument("--scores", metavar="NAME", help=text)
     text = "use the only column of metric scores in the table instead of --metric"
     group.add_argument("--no-metric", action="store_true", help=text)
-    options.add_columns(group, types)
+    options.add_rating_columns(group, types)
     options.add_metric(parser, types)
     options.add_output(parser.add_argument_group("output"))
     add = parser.add_argument_group("before rating").add_argument
@@ -83,8 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.data,
         criteria=arguments.criterion if arguments.plan is None else None,
         metrics=[arguments.scores] if arguments.scores else (),
-        candidate_column=arguments.candidate_column,
-        reference_columns=options.target_columns(arguments),
+        **options.rating_columns(arguments),
         texts=settings is not None,
         correlated=False,
     )

@@ -161,6 +161,30 @@ def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True
         group.add_argument("--source-column", metavar="NAME", help=text)
 
 
+def add_rating_columns(group: Group, types: SettingsTypes) -> None:
+    """Add the options for column names in tables of human scores."""
+    text = "column of systems, or none to treat all rows as independent texts (default: system)"
+    group.add_argument("--system-column", metavar="NAME", help=text)
+    group.add_argument("--id-column", metavar="NAME", help="column of sample ids (default: id)")
+    add_columns(group, types)
+
+
+def rating_columns(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the column names as keyword arguments of `read_ratings`.
+
+    >>> words = {"candidate_column": None, "reference_column": [], "id_column": "doc"}
+    >>> rating_columns(argparse.Namespace(system_column="none", **words))["system_column"]
+    False
+    """
+    system = arguments.system_column
+    return {
+        "system_column": False if system == "none" else system,
+        "id_column": arguments.id_column,
+        "candidate_column": arguments.candidate_column,
+        "reference_columns": target_columns(arguments),
+    }
+
+
 def target_columns(arguments: argparse.Namespace) -> list[str]:
     """Return the names of the reference columns, or of the source column."""
     source, references = getattr(arguments, "source_column", None), arguments.reference_column

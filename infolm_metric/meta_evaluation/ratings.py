@@ -6,7 +6,8 @@ Each row is one system's text for one sample: `system`, `id` (of the sample), `p
 named like `human.fluency` and `metrics.bleu`, or in columns that the caller selects. A missing
 score is null, empty or absent. Rows in which `is_human` is true are skipped, because no system
 wrote their texts. If no row has a `system`, each row is a sample, and human scores are in the
-column `score` by default.
+column `score` by default. A table without `system` is rejected if a column has a similar name or if
+an id occurs twice, because texts for the same sample are not independent.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,6 +31,20 @@ from infolm_metric.tables import Row, cell, parse_pair, read_rows
 
 # Default column of human scores in rows without systems.
 SCORE = "score"
+# Other names of columns that probably contain the systems, the ids or the marks of human texts.
+LOOKALIKES = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "system": r"(sys(tem)?|model|engine|submission)s?([\W_]*(id|name))?",
+        "id": r"(document|doc|segment|seg|sample|item|example|instance)s?([\W_]*(id|no|number))?"
+        r"|((question|prompt|text|source|sentence|row)[\W_]*)?ids?",
+        "is_human": r"is[\W_]*human",
+    }.items()
+}
+INDEPENDENT = (
+    "pass --system-column none (in Python: system_column=False) to treat all rows as independent "
+    "texts"
+)
 # Values of `is_human` in lower case; pandas writes floats if some values are missing.
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0", "", "none", "nan", "<na>")
 
@@ -107,6 +123,8 @@ def read_ratings(
     *,
     criteria: Sequence[str] | None = (),
     metrics: Sequence[str] = (),
+    system_column: str | Literal[False] | None = None,
+    id_column: str | None = None,
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
     exclude_systems: Sequence[str] = (),
@@ -125,6 +143,9 @@ def read_ratings(
             `human`); None to read none.
         metrics: names of other metrics' scores to read, in `metrics` or in columns (default: all
             names in `metrics`).
+        system_column: column of systems (default: "system"), or False to treat all rows as
+            independent texts.
+        id_column: column of sample ids (default: "id").
         candidate_column: column of texts (default: "prediction" or "candidate").
         reference_columns: columns of references (default: "references" or "reference").
         exclude_systems: systems to skip; each must occur in at least one row.
@@ -134,13 +155,14 @@ def read_ratings(
             that are all equal or missing.
 
     Returns:
-        The ratings; systems and samples are in the order of their first rows. Without systems, the
-        sample ids are the row numbers.
+        The ratings. Systems and samples are in the order of their first rows. Without distinct ids
+        or systems, the sample ids are the row numbers.
 
     Raises:
-        ValueError, TypeError: a column is missing, a score is not a finite number, two rows have
-            the same system and sample, there are fewer than two systems or samples, all scores of a
-            criterion or metric are equal, or a system or id to exclude does not occur.
+        ValueError, TypeError: a column is missing or has a similar name, a score is not a finite
+            number, two rows have the same system and sample, there are fewer than two systems or
+            samples, all scores of a criterion or metric are equal, or a system or id to exclude
+            does not occur.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -154,28 +176,36 @@ def read_ratings(
     }
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_locate_rows(rows))
-    has_systems = bool(exclusions["system"]) or any("system" in row for _, row in table)
-    rows_by_key, human_texts = _index_rows(table, has_systems, exclusions)
+    used = {*(criteria or ()), *metrics, candidate_column, *reference_columns} - LOOKALIKES.keys()
+    names = list(dict.fromkeys(name for _, row in table for name in row if name not in used))
+    system = _find_system(file, names, system_column, bool(exclusions["system"]))
+    sample = _find_id(file, table, names, id_column, bool(system or exclusions["id"]))
+    rows_by_key, human_texts = _index_rows(
+        table, system, sample, exclusions, independent=system_column is False
+    )
     table = list(rows_by_key.values())
-    systems, samples = (_enumerate(key[axis] for key in rows_by_key) for axis in (0, 1))
-    for name, values in (("system", systems), ("id", samples)):
-        if len(values) < 2 and (name == "id" or (has_systems and correlated)):
-            skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
-            raise ValueError(
-                f"{file}the table must have at least two values of {name!r}, got "
-                f"{len(values)}{skipped}; add rows"
-            )
     pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table if texts]
-    score_is_human = not has_systems and SCORE not in metrics
-    human = {} if criteria is None else _read_human_scores(table, criteria, score_is_human)
-    metric_scores = _read_scores(table, "metrics", metrics)
+    score_is_human = not system and SCORE not in metrics
+    human: dict[str, list[float]] = {}
+    if table and criteria is not None:
+        human = _read_human_scores(table, criteria, score_is_human)
+    metric_scores = _read_scores(table, "metrics", metrics) if table else {}
+    systems, samples = (_enumerate(key[axis] for key in rows_by_key) for axis in (0, 1))
+    for name, values in ((system, systems), (sample or "texts", samples)):
+        if len(values) < 2 and (values is samples or (system and correlated)):
+            skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
+            unit = f"values of {name!r}" if system else "texts"
+            raise ValueError(
+                f"{file}the table must have at least two {unit}, got {len(values)}{skipped}. "
+                "Add rows."
+            )
     if overlap := human.keys() & metric_scores.keys():
         raise ValueError(f"{file}{min(overlap)!r} is both a criterion and a metric; rename one")
     if correlated:
         for name, scores in {**human, **metric_scores}.items():
             check_varies(f"{file}column {name!r}", scores)
     ratings = Ratings(
-        systems=tuple(systems) if has_systems else (),
+        systems=tuple(systems) if system else (),
         samples=tuple(samples),
         human={},
         predictions=tuple(prediction for prediction, _ in pairs),
@@ -195,41 +225,52 @@ def check_varies(name: str, values: Any) -> None:
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):
-    ValueError: column 'fluency': all 2 values are 3, so correlations are undefined; ...
+    ValueError: column 'fluency': all 2 values are 3, so correlations are undefined. ...
     """
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
     if not len(values):
-        raise ValueError(f"{name}: no values; add values or remove this column")
+        raise ValueError(f"{name}: no values. Add values, or leave it out.")
     if (values == values[0]).all():
         raise ValueError(
-            f"{name}: all {len(values)} values are {values[0]:g}, so correlations are undefined; "
-            "remove this column"
+            f"{name}: all {len(values)} values are {values[0]:g}, so correlations are undefined. "
+            "Leave it out."
         )
 
 
 def parse_score(where: str, column: str, value: Any) -> float:
-    """Return the score in a cell, or NaN if the cell is empty; strings are parsed as JSON numbers.
+    """Return the score in a cell, or NaN if the cell is empty.
+
+    Strings are decimal numbers in ASCII, such as "3.5", ".5", "+4" or "1e-3".
 
     >>> parse_score("line 2", "bleu", "0.5"), parse_score("line 3", "bleu", None)
     (0.5, nan)
-    >>> parse_score("line 4", "bleu", "1_0")
+    >>> parse_score("line 4", "bleu", "3,5")
     Traceback (most recent call last):
-    ValueError: line 4: column 'bleu' must contain numbers, got '1_0'; leave missing scores ...
+    ValueError: line 4: column 'bleu' must contain numbers, got '3,5'. Use a decimal point, ...
     """
     if value is None or value == "":
         return math.nan
     expected = "numbers"
-    with suppress(OverflowError, TypeError, ValueError):
-        number = json.loads(value) if isinstance(value, str) else value
-        if not isinstance(number, bool) and isinstance(number, Real):
-            if math.isfinite(score := float(number)):
+    is_text = isinstance(value, str)
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    # float() also accepts underscores and digits of other scripts.
+    if is_number or (is_text and value.isascii() and "_" not in value):
+        with suppress(OverflowError, ValueError):
+            if math.isfinite(score := float(value)):
                 return score
             expected = "finite numbers"
-    raise ValueError(
-        f"{where}: column {column!r} must contain {expected}, got {value!r}; leave missing scores "
-        "empty (in JSON: null)"
-    )
+    remedy = _score_remedy(value) if is_text else "Leave missing scores empty (in JSON: null)."
+    raise ValueError(f"{where}: column {column!r} must contain {expected}, got {value!r}. {remedy}")
+
+
+def _score_remedy(text: str) -> str:
+    """Return advice for a cell that does not contain a number."""
+    if re.search(r"\d,\d|^,\d|\d,$", text):
+        return "Use a decimal point, and no separators of thousands: 3.5 or 1000."
+    if re.search(r"\d *[%/]", text):
+        return "Write a number without a unit or a maximum, on the same scale in all rows."
+    return "Leave missing scores empty (in JSON: null)."
 
 
 def _locate_rows(rows: Any) -> Iterator[Row]:
@@ -243,25 +284,75 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
         yield f"row {number}", row
 
 
+def _lookalike(role: str, names: Sequence[Any]) -> Any:
+    """Return the first column that looks like `role`, or None if there is none or `role` exists."""
+    matches = (name for name in names if LOOKALIKES[role].fullmatch(str(name)))
+    return None if role in names else next(matches, None)
+
+
+def _find_system(
+    file: str, names: Sequence[Any], column: str | Literal[False] | None, required: bool
+) -> str | None:
+    """Return the column of systems, or None if there is none."""
+    if name := _lookalike("is_human", names):
+        raise ValueError(f"{file}the column {name!r} must be named 'is_human'. Rename it.")
+    if column is None and (name := _lookalike("system", names)):
+        raise ValueError(
+            f"{file}no column is named 'system'. If {name!r} contains systems, pass "
+            f"--system-column {name} (in Python: system_column={name!r}). Otherwise, {INDEPENDENT}."
+        )
+    if column is not None:
+        return column or None
+    return "system" if required or "system" in names else None
+
+
+def _find_id(
+    file: str, table: Sequence[Row], names: Sequence[Any], column: str | None, required: bool
+) -> str | None:
+    """Return the column of sample ids, or None if there is none and it is not required."""
+    name = _lookalike("id", names)
+    if required and name and not column:
+        raise ValueError(
+            f"{file}no column is named 'id'. If {name!r} contains sample ids, pass --id-column "
+            f"{name} (in Python: id_column={name!r}). Otherwise, add a column 'id'."
+        )
+    if name and not all(_is_name(row.get(name)) for _, row in table):
+        name = None  # probably not a column of ids
+    return column or ("id" if required or "id" in names else name)
+
+
 def _index_rows(
-    table: Iterable[Row], has_systems: bool, exclusions: Mapping[str, Collection[str]]
+    table: Iterable[Row],
+    system_column: str | None,
+    id_column: str | None,
+    exclusions: Mapping[str, Collection[str]],
+    independent: bool,
 ) -> tuple[dict[tuple[str, str], Row], int]:
-    """Return the system outputs by (system, sample), and the number of human texts."""
+    """Return the system outputs by (system, sample), and the number of human texts.
+
+    If the rows are `independent`, each one is a sample, regardless of its id.
+    """
     names: dict[str, dict[str, None]] = {"system": {}, "id": {}}
     texts: dict[tuple[str, str], Row] = {}
     human_texts = 0
     for number, (where, row) in enumerate(table, 1):
-        system = _parse_name(where, row, "system") if has_systems else ""
-        sample = _parse_name(where, row, "id") if has_systems or exclusions["id"] else str(number)
+        system = _parse_name(where, row, system_column) if system_column else ""
+        sample = _parse_name(where, row, id_column) if id_column else str(number)
         names["system"][system] = names["id"][sample] = None
         if _is_human(where, row):
             human_texts += 1
         elif system not in exclusions["system"] and sample not in exclusions["id"]:
-            key = (system, sample if has_systems else str(number))
-            if key in texts:
+            key = (system, str(number) if independent else sample)
+            if key in texts and system_column:
                 raise ValueError(
                     f"{where}: system {system!r} already has a text for id {sample!r} in "
                     f"{texts[key][0]}; remove one of them"
+                )
+            if key in texts:
+                raise ValueError(
+                    f"{where}: {id_column!r} is {sample!r} as in {texts[key][0]}, but no column is "
+                    "named 'system'. If several systems wrote these texts, pass --system-column "
+                    f"NAME (in Python: system_column). Otherwise, {INDEPENDENT}."
                 )
             texts[key] = where, row
     for column, values in exclusions.items():
@@ -277,10 +368,15 @@ def _enumerate(names: Iterable[str]) -> dict[str, int]:
 
 def _parse_name(where: str, row: Mapping[str, Any], column: str) -> str:
     value = cell(where, row, column)
-    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
+    if not _is_name(value):
         raise ValueError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
     return _format_name(value)
+
+
+def _is_name(value: Any) -> bool:
+    """Return True for a string that is not empty, or a whole number."""
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return (isinstance(value, str) or whole) and not isinstance(value, bool) and value != ""
 
 
 def _format_name(value: Any) -> str:

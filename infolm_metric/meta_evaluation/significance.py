@@ -8,6 +8,7 @@ evaluated on the same resamples, so that their differences can be tested. `resam
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -106,6 +107,19 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def mean_interval(scores: Sequence[float] | np.ndarray) -> tuple[float, float]:
+    """Return the ends of Student's 95% interval for the mean of at least two scores, [samples].
+
+    >>> low, high = mean_interval([1.0, 2.0, 3.0])
+    >>> round(low, 3), round(high, 3)
+    (-0.484, 4.484)
+    """
+    values = np.asarray(scores, dtype=float)
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    half = error * float(student.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+    return float(values.mean()) - half, float(values.mean()) + half
+
+
 def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
     """Return the two-sided bootstrap p-value for the difference between two statistics.
 
@@ -137,9 +151,11 @@ def paired_bootstrap(
 
     As in sacreBLEU, the two-sided p-value, in (0, 1], is the fraction of resamples in which the
     difference is at least |d| away from the observed difference d (Koehn 2004; Riezler and Maxwell
-    2005). `scores` and `baseline` are the systems' scores for the same samples, float64 [samples].
-    Raises TypeError or ValueError if they differ in length, have fewer than two scores or contain
-    NaN or infinities, or if `resamples` is not a whole number >= 1.
+    2005). With few samples, p is too small: with 10 samples, p is below 0.05 for 7% to 10% of the
+    pairs of equal systems, and with 3 samples for 20% to 31%. `approximate_randomization` does not
+    have this bias. `scores` and `baseline` are the systems' scores for the same samples, float64
+    [samples]. Raises TypeError or ValueError if they differ in length, have fewer than two scores
+    or contain NaN or infinities, or if `resamples` is not a whole number >= 1.
 
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -160,16 +176,20 @@ def approximate_randomization(
 ) -> float:
     """Test the difference between two systems' mean scores with the paired permutation test.
 
-    The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005).
-    `scores`, `baseline` and the result are as in `paired_bootstrap`, which raises the same errors.
+    The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005). If
+    there are at most `resamples` ways to swap, each is used once and p is exact. `scores`,
+    `baseline` and the result are as in `paired_bootstrap`, which raises the same errors.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
     """
     check_whole("resamples", resamples)
     differences = _paired_differences(scores, baseline)
-    random = np.random.default_rng(seed)
     threshold = abs(differences.sum()) - len(differences) * _rounding_error(differences)
+    if 2 ** len(differences) <= resamples:
+        every = np.asarray(list(itertools.product((1, -1), repeat=len(differences))))
+        return float((np.abs(every @ differences) >= threshold).mean())
+    random = np.random.default_rng(seed)
     count, step = 0, max(1, SCORES_PER_CHUNK // len(differences))
     for start in range(0, resamples, step):
         signs = _draw_signs(random, min(step, resamples - start), len(differences))

@@ -7,6 +7,7 @@ which has nearly all words in common with the anchor. A metric should prefer the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -174,8 +175,19 @@ def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
         paraphrase=_parse_text(where, row, "paraphrase", optional=True),
         adversary=str(_parse_text(where, row, "adversary")),
         paraphrase_adversary=_parse_text(where, row, "paraphrase_adversary", optional=True),
-        seed=int(row.get("seed") or 0),
+        seed=_parse_seed(where, row.get("seed")),
     )
+
+
+def _parse_seed(where: str, value: Any) -> int:
+    """Return the seed in a cell, or 0 if the cell is empty. pandas writes whole numbers as 7.0."""
+    if value is None or value == "":
+        return 0
+    with suppress(OverflowError, TypeError, ValueError):
+        number = float(value)
+        if number.is_integer() and not isinstance(value, bool):
+            return int(str(value).removesuffix(".0"))
+    raise ValueError(f"{where}: 'seed' must be a whole number, got {value!r}. Correct or empty it.")
 
 
 def _parse_text(

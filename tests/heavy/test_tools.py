@@ -6,6 +6,7 @@ import sys
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from bert_score import BERTScorer
 
@@ -14,7 +15,7 @@ from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
-from tools import answers, layers, speed, study
+from tools import answers, figures, layers, speed, study
 from tools.data import READERS
 
 ROWS = [
@@ -65,7 +66,7 @@ def data(tmp_path_factory):
     write_lines(folder / "sfres.jsonl", rows(1, 6, system="-"))
     texts = [{**row, "lang": lang} for lang in ("cs-en", "de-en") for row in rows(6, 1)]
     for row in texts:
-        del row["system"]
+        del row["system"], row["id"]
     write_lines(folder / "wmt15.jsonl", texts)
     write_lines(folder / "answers.jsonl", rows(5, 6))
     case = {"attack": "num", "anchor": "It has 2 rooms.", "paraphrase": "It has two rooms."}
@@ -115,6 +116,19 @@ def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeyp
     for figure, options in (("trade", ("--csv", table)), ("comparison", ())):
         run("figures", figure, tmp_path / f"{figure}.svg", *options)
         assert (tmp_path / f"{figure}.svg").stat().st_size > 10_000
+
+
+def test_the_trade_off_figure_names_its_lines_outside_of_the_panels():
+    path = ROOT / "tools/results/detected_attacks_and_segment_level_tau.csv"
+    figure = figures.trade(pd.read_csv(path, index_col="metric"))
+    (legend,) = figure.legends
+    names = {text.get_text() for text in legend.get_texts()}
+    assert {"BERTScore", "InfoLM", "InfoLM, one pass, T 1, interpolation 0.2"} < names
+    for axes in figure.axes:
+        assert axes.get_legend() is None
+        for line in axes.get_lines():
+            assert line.get_label() in names
+            assert len(line.get_xdata()) in (1, 11)  # weights 0 to 1
 
 
 def test_the_study_combines_metrics_as_combine_with_does():

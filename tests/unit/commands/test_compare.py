@@ -50,7 +50,7 @@ def test_compare_reports_the_means_of_score_and_a_verdict_per_system(infolm_outp
 @pytest.mark.filterwarnings("ignore:infolm")
 @pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
 def test_out_of_domain_texts_get_no_verdict_and_fail_on_request(infolm, metric):
-    german = ["Der Hund schläft auf dem Sofa.", "Die Katze ist nicht im Haus, sie schläft."]
+    german = ["Der Hund schläft auf dem Sofa.", "Die Katze ist nicht im Haus, sie schläft."] * 5
     Path("german.txt").write_text("".join(f"{text}\n" for text in german))
     Path("other.txt").write_text("".join(f"{text}\n" for text in reversed(german)))
     arguments = ("compare", "german.txt", "other.txt", "-r", "german.txt", "--resamples", "50")
@@ -127,12 +127,49 @@ def test_invalid_comparisons_are_rejected(infolm_error, no_model, arguments, wor
     assert words in infolm_error("compare", *arguments, *references)
 
 
-@pytest.mark.parametrize("count", [19, 20])
-def test_compare_warns_about_fewer_than_20_texts(infolm, count):
-    for name in ("one.txt", "two.txt", "three.txt"):
-        Path(name).write_text("the cat\n" * count)
-    code, _, errors = infolm("compare", "one.txt", "two.txt", "-r", "three.txt")
-    assert code == 0 and ("19 texts; with fewer than 20" in errors) == (count == 19)
+@pytest.mark.parametrize("count", [2, 9, 10])
+def test_fewer_than_10_texts_get_no_verdict_and_do_not_fail(infolm, count):
+    for name in ("good", "weak", "truth"):
+        lines = Path(f"{name}.txt").read_text().splitlines(keepends=True)
+        Path(f"{name}.txt").write_text("".join(lines[:count]))
+    options = ("--metric", "toy", "--size", "4", "--json", "--fail-if-worse")
+    code, output, errors = infolm("compare", "good.txt", "weak.txt", "-r", "truth.txt", *options)
+    (_, row) = json.loads(output)["systems"]["toy"]
+    assert row["p_value"] is not None and row["low"] <= row["mean"] <= row["high"]
+    if count < 10:
+        assert (code, row["verdict"]) == (0, None)
+        assert f"got {count} texts" in errors and "--fail-if-worse does not fail" in errors
+    else:
+        assert (code, row["verdict"]) == (1, "worse") and "got 10 texts" not in errors
+
+
+@pytest.mark.parametrize(("count", "warns"), [(49, True), (50, False)])
+def test_the_bootstrap_of_few_texts_triggers_a_warning(infolm, count, warns):
+    for name in ("good", "fair", "truth"):
+        lines = Path(f"{name}.txt").read_text().splitlines(keepends=True)
+        Path(f"{name}.txt").write_text("".join(lines[:count]))
+    command = ("compare", "good.txt", "fair.txt", "-r", "truth.txt", "--metric", "toy")
+    code, _, errors = infolm(*command, "--test", "bootstrap")
+    assert code == 0 and ("--test randomization" in errors) == warns
+    assert infolm(*command)[2] == ""
+
+
+def test_by_default_the_test_is_approximate_randomization(compare):
+    arguments = ("good.txt", "fair.txt", "-r", "truth.txt", "--json")
+    report = compare(*arguments)
+    assert report == compare(*arguments, "--test", "randomization")
+    assert report != compare(*arguments, "--test", "bootstrap")
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_intervals_stay_within_the_bounds_of_the_score(infolm_output):
+    Path("one.txt").write_text("the cat\nthe dog\n")
+    Path("two.txt").write_text("the cat\na green house\n")
+    options = ("-r", "one.txt", "--model", "bundled", "--idf", "none", "--json")
+    report = json.loads(infolm_output("compare", "one.txt", "two.txt", *options))
+    same, other = report["systems"]["fisher_rao_distance"]
+    assert (same["mean"], same["low"], same["high"]) == pytest.approx((0, 0, 0), abs=1e-6)
+    assert (other["low"], other["high"]) == (0, 1)  # t with one degree of freedom is wide
 
 
 @pytest.mark.filterwarnings("ignore:infolm")

@@ -98,6 +98,43 @@ def test_rows_without_systems_are_pooled(correlate):
     assert "Text level, all texts together" in output and "System level" not in output
 
 
+@pytest.mark.parametrize("command", ["correlate", "estimate"])
+def test_columns_of_systems_and_ids_can_be_selected(infolm_output, infolm_error, command):
+    table = [dict(row) for row in ROWS]
+    for row in table:
+        row["Model"], row["doc"] = row.pop("system"), row.pop("id")
+    write_lines(Path("named.jsonl"), table)
+    options = ("--no-metric", "--criterion", "fluency", "--json")
+    if command == "estimate":
+        options = ("--scores", "bleu", *options[1:])
+    expected = infolm_output(command, "rows.jsonl", *options)
+    columns = ("--system-column", "Model", "--id-column", "doc")
+    assert infolm_output(command, "named.jsonl", *options, *columns) == expected
+    assert "--system-column Model" in infolm_error(command, "named.jsonl", *options)
+    assert "--id-column doc" in infolm_error(command, "named.jsonl", *options, *columns[:2])
+    pooled = json.loads(infolm_output(command, "named.jsonl", *options, "--system-column", "none"))
+    assert (
+        pooled["systems"] == 0 if command == "correlate" else [*pooled["systems"]] == ["all texts"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "count", "unit"),
+    [
+        ([row for row in ROWS if row["system"] in SYSTEMS[:3]], 3, "systems"),
+        ([row for row in ROWS if row["system"] in SYSTEMS[:4]], 4, ""),
+        (ROWS_WITHOUT_SYSTEMS[:19], 19, "texts"),
+        (ROWS_WITHOUT_SYSTEMS, 20, ""),
+    ],
+)
+def test_few_systems_or_texts_trigger_a_warning(infolm, rows, count, unit):
+    write_lines(Path("rows.jsonl"), rows)
+    options = ("--no-metric", "--scores", "bleu", "--resamples", "50")
+    code, _, errors = infolm("correlate", "rows.jsonl", *options)
+    assert code == 0 and ("warning" in errors) == bool(unit)
+    assert not unit or f"got {count} {unit}" in errors
+
+
 def test_plot_is_written_in_addition_to_the_table(correlate):
     assert "System level" in correlate("rows.jsonl", "--no-metric", "--plot", "figure.png")
     assert Path("figure.png").read_bytes().startswith(b"\x89PNG")
@@ -117,6 +154,13 @@ def test_excluded_samples_and_human_texts_are_reported(correlate):
     output = correlate("rows.jsonl", "--no-metric", "--level", "system")
     assert "fluency: 1 sample dropped" in output and "Text level" not in output
     assert "Skipped 1 human-written texts." in output
+
+
+def test_error_for_constant_scores_names_the_metric_and_no_column(infolm_error):
+    table = [{**row, "references": [row["prediction"]], "metrics": {}} for row in ROWS]
+    write_lines(Path("rows.jsonl"), table)
+    error = infolm_error("correlate", "rows.jsonl", "--metric", "toy")
+    assert "metric 'toy': all 20 values are" in error and "column" not in error
 
 
 SAME_NAME = [{**row, "metrics": {"fisher_rao_distance": 1.0 * i}} for i, row in enumerate(ROWS)]

@@ -118,7 +118,7 @@ def test_integer_and_float_ids_are_equal():
     assert read_ratings(table).samples == ("1", "2")
     assert read_ratings([*table[:2], *rows()[2:]]).samples == ("1", "2")
     assert read_ratings(table).select([1.0]).samples == ("1",)
-    with pytest.raises(ValueError, match="at least two values of 'id', got 1;"):
+    with pytest.raises(ValueError, match="at least two values of 'id', got 1"):
         read_ratings(table, exclude_ids=[1.0])
 
 
@@ -190,10 +190,44 @@ def test_numbers_and_their_json_text_are_parsed_equally(number):
         assert parse_score("row 1", "fluency", value) == float(number)
 
 
-@pytest.mark.parametrize("value", ["1_0", "٣", "1,5", "+1", ".5", "0x1", "five", True, "true", [1]])
-def test_value_that_is_not_a_json_number_is_rejected_with_its_row(value):
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (".5", 0.5),
+        ("+4", 4),
+        ("5.", 5),
+        ("-.5", -0.5),
+        ("1E-3", 0.001),
+        ("007", 7),
+        ("\t3.5 ", 3.5),
+    ],
+)
+def test_numbers_as_spreadsheets_write_them_are_parsed(text, number):
+    assert parse_score("row 1", "fluency", text) == number
+
+
+@pytest.mark.parametrize(
+    "value", ["1_0", "٣", "0x1", "five", "1 2", "--1", ".", "e5", " ", True, "true", [1], {}]
+)
+def test_value_that_is_not_a_number_is_rejected_with_its_row(value):
     with pytest.raises(ValueError, match="row 4: column 'fluency' must contain numbers"):
         read_ratings(rows(human={"fluency": value, "relevance": 1}))
+
+
+@pytest.mark.parametrize(
+    ("remedy", "values"),
+    [
+        ("decimal point", ["3,5", "0,5", ",5", "-3,5", "5,", "1,000", "1.234,5"]),
+        ("on the same scale", ["80%", "80 %", "4/5", "4 / 5"]),
+        ("scores empty", ["NA", "N/A", "n/a", "null", "None", "-", "NaN", "#N/A"]),
+    ],
+)
+def test_error_for_a_value_names_the_remedy(remedy, values, tmp_path):
+    for value in values:
+        path = tmp_path / "rows.csv"
+        path.write_text(f"system;id;human.fluency\nA;1;4\nA;2;{value}\n")
+        with pytest.raises(ValueError, match=f"line 3: column 'fluency' .*{remedy}"):
+            read_ratings(path, texts=False)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, "Infinity", "NaN", "1e400"])
@@ -201,6 +235,76 @@ def test_value_that_is_not_a_json_number_is_rejected_with_its_row(value):
 def test_non_finite_number_is_rejected_with_its_row(group, value):
     with pytest.raises(ValueError, match="row 4: column 'name' must contain finite numbers"):
         read_ratings(rows(**{group: {"name": value}}))
+
+
+def renamed(table, **names):
+    """Return the table with renamed columns."""
+    return [{names.get(key, key): value for key, value in row.items()} for row in table]
+
+
+SYSTEM_NAMES = ["System", "SYSTEM", "sys", "systems", "system_id", "System Name", "model", "Model",
+                "model_name"]  # fmt: skip
+ID_NAMES = ["ID", "Id", "doc", "doc_id", "Document", "segment", "segment-id", "sample", "sampleId",
+            "item", "question id"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SYSTEM_NAMES)
+def test_column_that_may_contain_systems_must_be_named_or_declined(name):
+    table = renamed(rows(), system=name)
+    with pytest.raises(ValueError, match=f"'{name}'.*--system-column {name}.*--system-column none"):
+        read_ratings(table)
+    with pytest.raises(ValueError, match="--system-column"):
+        read_ratings(table, exclude_systems=["B"])
+    assert read_ratings(table, system_column=name).systems == ("A", "B")
+    pooled = read_ratings(table, system_column=False)
+    assert (pooled.systems, pooled.samples) == ((), ("1", "2", "3", "4"))
+    assert pooled.human["fluency"].tolist() == [1, 2, 3, 5]
+
+
+@pytest.mark.parametrize("name", ID_NAMES)
+def test_column_that_may_contain_ids_must_be_named(name):
+    table = renamed(rows(), id=name)
+    with pytest.raises(ValueError, match=f"'{name}'.*--id-column {name}"):
+        read_ratings(table)
+    assert read_ratings(table, id_column=name).samples == ("1", "2")
+    # Without systems, repeated ids show that rows are not independent.
+    pooled = renamed(table, system="approach")
+    with pytest.raises(ValueError, match=f"row 3: '{name}' is '1' as in row 1.*--system-column"):
+        read_ratings(pooled)
+    assert read_ratings(pooled, system_column="approach", id_column=name).systems == ("A", "B")
+    assert read_ratings(pooled, system_column=False).samples == ("1", "2", "3", "4")
+
+
+def test_named_columns_have_priority_over_default_columns():
+    table = [{**row, "model": f"m{row['system']}", "doc": f"d{row['id']}"} for row in rows()]
+    assert read_ratings(table).systems == ("A", "B")
+    ratings = read_ratings(table, system_column="model", id_column="doc")
+    assert (ratings.systems, ratings.samples) == (("mA", "mB"), ("d1", "d2"))
+    for columns in ({"system_column": "modell"}, {"id_column": "docs"}):
+        with pytest.raises(ValueError, match="row 1: no column '(modell|docs)'; available: "):
+            read_ratings(table, **columns)
+
+
+def test_columns_of_other_roles_and_columns_with_other_values_do_not_resemble_ids():
+    for item in (None, 1.5, "", True):
+        assert read_ratings(rows_without_systems(item=item)).samples == ("1", "2", "3", "4")
+    table = [{**row, "model": row["score"]} for row in rows_without_systems()]
+    assert read_ratings(table, metrics=["model"]).systems == ()
+    assert read_ratings(
+        renamed(table, prediction="item"), candidate_column="item", metrics=["model"]
+    )
+
+
+def test_distinct_ids_of_rows_without_systems_are_used():
+    table = [{**row, "id": f"q{i}"} for i, row in enumerate(rows_without_systems())]
+    assert read_ratings(table).samples == ("q0", "q1", "q2", "q3")
+    person = {"id": "q0", "is_human": True, "prediction": "x"}
+    assert read_ratings([person, *table]).samples == ("q0", "q1", "q2", "q3")
+
+
+def test_mark_of_human_texts_must_have_its_name():
+    with pytest.raises(ValueError, match="'Is_Human' must be named 'is_human'"):
+        read_ratings([{**row, "Is_Human": False} for row in rows()])
 
 
 INVALID = [
@@ -222,9 +326,11 @@ INVALID = [
     (rows(), {"metrics": ["ter"]}, "row 1: no score 'ter' in 'metrics'.* 'bleu'"),
     (rows_without_systems(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
     # too little data
-    (rows()[:2], {}, "at least two values of 'system', got 1;"),
+    (rows()[:2], {}, "at least two values of 'system', got 1"),
     ([PERSON, *rows()[:2]], {}, "got 1 .skipped 1 human-written"),
-    ([], {}, "at least two values of 'id', got 0"),
+    ([], {}, "at least two texts, got 0"),
+    ([{"text": "a", "ref": "b"}], {}, "row 1: found none of the columns 'prediction'"),
+    (rows_without_systems()[:1], {}, "at least two texts, got 1"),
     (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
     (every_row(metrics={"bleu": None}), {}, "'bleu': no values"),
     (every_row(metrics={"fluency": 1}), {}, "'fluency' is both a criterion and a metric"),

@@ -99,6 +99,14 @@ def test_written_cases_can_be_read_back(tmp_path):
     assert list(cases[0].as_dict()) == columns.split()
 
 
+@pytest.mark.parametrize(
+    ("cell", "seed"), [(7, 7), ("7", 7), (7.0, 7), ("7.0", 7), ("", 0), (None, 0), (2**60 + 1,) * 2]
+)
+def test_seeds_of_cases_are_whole_numbers(tmp_path, cell, seed):
+    path = write_lines(tmp_path / "cases.jsonl", [{**ROW, "seed": cell}])
+    assert [case.seed for _, case in read_cases(str(path))] == [seed]
+
+
 # Invalid input
 
 ROW = {"id": "1", "attack": "num", "anchor": "It has 1.", "adversary": "It has 2."}
@@ -113,6 +121,10 @@ INVALID = [
     (read_rows(read_cases, [{**ROW, "attack": ["num"]}]), "line 1"),
     (read_rows(read_cases, [{**ROW, "adversary": None}]), "line 1.*'adversary'"),
     (read_rows(read_cases, [{**ROW, "paraphrase": 5}]), "line 1.*'paraphrase'"),
+    *(
+        (read_rows(read_cases, [{**ROW, "seed": seed}]), "line 1.*'seed' must be a whole number")
+        for seed in ("seven", "1,5", 1.5, True, [7], "nan", "1e400")
+    ),
     (read_rows(read_cases, [{"references": [ANCHOR]}]), "infolm attack"),
     (read_rows(read_cases, []), "no rows.*infolm attack"),
     (read_rows(read_items, [{"prediction": "a"}]), "'references'"),
