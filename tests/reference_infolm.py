@@ -67,7 +67,7 @@ def nearest_window(index, starts, window):
 class ReferenceInfoLM:
     """InfoLM with a model from a folder: positions, distributions and scores.
 
-    `masked=False` leaves all tokens visible, as with masks_per_pass=0. Of the keyword arguments
+    `masked=False` leaves all tokens visible, as with masking="none". Of the keyword arguments
     that the methods share, `max_length` and `long_text` are the settings with these names.
     """
 

@@ -390,10 +390,10 @@ def test_select_returns_the_first_candidate_with_the_best_mean(scorer, uniform):
 
 
 def test_parts_scored_with_combined_statistics_equal_the_whole(scorer):
-    settings, pairs = scorer.settings, check_pairs(**SEVERAL)
+    run, pairs = scorer.prepare(), check_pairs(**SEVERAL)
     parts = [pairs.part(0, 3), pairs.part(3)]
-    first, second = (scorer.count(part.texts_by_side, settings) for part in parts)
-    results = [scorer.score_part(part, settings, first + second) for part in parts]
+    first, second = (run.count(part.texts_by_side) for part in parts)
+    results = [run.with_statistics(first + second).score(part) for part in parts]
     expected = scorer.score(**SEVERAL)
     scores = [score for result in results for score in result["scores"]]
     assert_nearly_equal(scores, expected["scores"])

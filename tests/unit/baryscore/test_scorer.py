@@ -75,13 +75,13 @@ def test_chunks_hold_as_many_pairs_as_fit_into_memory(scorer, monkeypatch):
     room = 100 * point  # for about 100 tokens
     monkeypatch.setattr(baryscore_scorer, "CHUNK_BYTES", room)
     for limit in (12, 40):
-        settings = scorer.settings.replace(max_length=limit)
+        run = scorer.prepare(scorer.settings.replace(max_length=limit))
         sizes = [
             [
                 point * sum(min(len(text) / TOKEN_BYTES, limit) for text in (*sides[1], sides[0]))
                 for sides in chunk
             ]
-            for chunk in scorer.chunks(pairs, settings)
+            for chunk in run.chunks(pairs)
         ]
         assert sum(map(len, sizes)) == len(texts)
         for chunk, (first, *_) in itertools.pairwise(sizes):
@@ -166,13 +166,14 @@ def test_tokens_with_zero_weight_are_ignored(scorer):
 
 
 def test_each_token_gets_its_states_from_the_nearest_window(scorer):
-    settings = scorer.settings.replace(max_length=12, long_text="window", layers=[2])
-    (text,) = scorer.tokenize_and_weight([LONG], None, settings)
-    points = scorer.encode([text], settings)[text.key[0]]
+    options = {"max_length": 12, "long_text": "window", "layers": [2]}
+    run = scorer.prepare(scorer.settings.replace(**options))
+    (text,) = run.tokenize_and_weight([LONG], None)
+    points = run.encode([text])[text.key[0]]
     ids, width = text.text.tokens, 10
     assert points.shape == (len(ids), 32)
     starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
-    template, model = scorer.models.checkpoint(settings).template, scorer.models.model(settings)
+    template, model = run.checkpoint.template, scorer.models.model(run.settings)
     for position in range(len(ids)):
         start = min(starts, key=lambda s: (abs(s + (width - 1) / 2 - position), s))
         window = [*template.prefix, *ids[start : start + width], *template.suffix]

@@ -9,15 +9,26 @@ from concurrent.futures import ThreadPoolExecutor
 import evaluate
 import pytest
 
-from tests.toy import Toy, ToyScorer
+from tests.toy import Toy, ToyRun, ToyScorer
 
 PREDICTIONS = ["abcd", "abab", ""]
 REFERENCES = ["abce", "abab", "x"]
 
 
+def toy_with_runs(kind):
+    """Return a toy metric whose calls are of the given subclass of ToyRun."""
+
+    class Scorer(ToyScorer):
+        run_type = kind
+
+    toy = Toy()
+    toy.scorer = Scorer()
+    return toy
+
+
 @pytest.mark.parametrize("computed", [False, True])
 def test_concurrent_calls_during_scoring_do_not_lose_pairs(computed):
-    class Busy(ToyScorer):
+    class Busy(ToyRun):
         def score_chunk(self, *arguments):
             if len(toy) == 1:  # simulates another thread
                 toy.add(prediction=PREDICTIONS[1], reference=REFERENCES[1])
@@ -26,8 +37,7 @@ def test_concurrent_calls_during_scoring_do_not_lose_pairs(computed):
                     toy.add(prediction=PREDICTIONS[2], reference=REFERENCES[2])
             return super().score_chunk(*arguments)
 
-    toy = Toy()
-    toy.scorer = Busy()
+    toy = toy_with_runs(Busy)
     toy.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])
     later = [0.0] if computed else [1.0]
     assert [toy.compute()["scores"] for _ in range(2)] == [[3 / 5], later]
@@ -65,7 +75,7 @@ def test_a_pair_added_while_an_equal_pair_is_computed_is_kept():
 def test_every_pair_that_threads_add_is_scored():
     scored = []
 
-    class Recording(ToyScorer):
+    class Recording(ToyRun):
         def score_chunk(self, pairs, *arguments):
             scored.extend(pairs.predictions)
             return super().score_chunk(pairs, *arguments)
@@ -76,8 +86,7 @@ def test_every_pair_that_threads_add_is_scored():
             if number % 5 == worker:
                 toy.compute(predictions=["x"], references=["x"])
 
-    toy = Toy()
-    toy.scorer = Recording()
+    toy = toy_with_runs(Recording)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -123,7 +132,7 @@ INVALID = [  # method, arguments, error, pattern of its message
     ("compute", {"gather": "main"}, ValueError, "gather='main' needs ranks="),
     ("compute", {"candidates": ["a"]}, TypeError, "did you mean 'predictions'"),
     ("compute", {"reference": ["a"]}, TypeError, "did you mean 'references'"),
-    ("compute", {"sources": ["a"]}, TypeError, "does not accept sources"),
+    ("compute", {"sources": ["a"]}, TypeError, "'sources'; pass the sources as references"),
     ("compute", {"predictions": ["a"]}, TypeError, "references"),
     ("add_batch", {"predictions": ["a"], "refs": ["b"]}, TypeError, "did you mean 'references'"),
     ("add_batch", {"predictions": ["a"], "references": ["b"], "size": 2}, TypeError, "'size'"),

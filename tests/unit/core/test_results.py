@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +21,6 @@ RESCALED = {"l1_distance": [0.75, 0.25]}
 STATS = {"mean": 2.0, "deviation": 0.5, "deciles": [1.5, 2.5], "pairs": 20, "source": "package"}
 BASELINE = {"l1_distance": BaselineStats(**{**STATS, "deciles": (1.5, 2.5)})}
 SIGNATURE = Signature({"idf": False})
-EXTRA = {"probabilities": {"l1_distance": {"e": [0.1, 0.2]}}}
 COUNTS = Counter(texts=4, tokens=12, empty=1, few_documents=10)
 REST = {"higher_is_better": False, "signature": "idf:no", "warnings": {"empty": 1}}
 
@@ -38,11 +38,11 @@ VIEWS = [
         {"infolm": {"l1_distance": 1.0, "kl_divergence": 0.125}, "scores": SCORES, **REST},
     ),
     (
-        make_result(ONE, rescaled=RESCALED, baseline=BASELINE, extra=EXTRA),
+        make_result(ONE, rescaled=RESCALED, baseline=BASELINE),
         {},
         {
             **{"infolm": 1.0, "rescaled": 0.5, "scores": [0.5, 1.5]},
-            **{"rescaled_scores": [0.75, 0.25], "probabilities": {"e": [0.1, 0.2]}, **REST},
+            **{"rescaled_scores": [0.75, 0.25], **REST},
             "baseline": STATS,
         },
     ),
@@ -73,11 +73,10 @@ def test_results_merge_with_dictionaries_and_convert_to_them():
     assert json.loads(json.dumps(dict(result))) == result.as_dict()
 
 
-def test_columns_contain_scores_rescaled_scores_and_extra_values():
-    assert make_result(ONE, rescaled=RESCALED, extra=EXTRA).columns() == {
+def test_columns_contain_scores_and_rescaled_scores():
+    assert make_result(ONE, rescaled=RESCALED).columns() == {
         **ONE,
         "l1_distance_rescaled": [0.75, 0.25],
-        "l1_distance_probabilities_e": [0.1, 0.2],
     }
 
 
@@ -88,10 +87,8 @@ def test_joined_results_of_parts_equal_the_result_of_the_whole(data, scores):
     numbers = st.fixed_dictionaries(dict.fromkeys(kinds, st.integers(0, 30)))
 
     def result(values, counts):
-        column = {"l1": values}
-        extra = {"more": {"l1": {"e": values}}}
-        signature = Signature({"idf": False})
-        return results.Result("infolm", column, signature, False, counts, True, column, extra=extra)
+        column, signature = {"l1": values}, Signature({"idf": False})
+        return results.Result("infolm", column, signature, False, counts, True, column)
 
     parts = [result(values, data.draw(numbers)) for values in (scores[:cut], scores[cut:])]
     whole = results.join_results(parts)
@@ -120,6 +117,21 @@ def test_the_mean_is_accurate_and_lies_between_the_extremes(values):
 @given(st.floats(0, sys.float_info.max), st.integers(1, 60))
 def test_the_mean_of_equal_scores_is_that_score(value, count):
     assert results.mean([value] * count) == value
+
+
+VALUES = st.just(0.0) | st.floats(1e-300, 1e300)  # subnormal numbers have fewer digits
+EQUAL_VALUES = st.builds(lambda value, count: [value] * count, VALUES, st.integers(1, 60))
+
+
+@given(st.lists(EQUAL_VALUES | st.lists(VALUES, min_size=1, max_size=9), min_size=1, max_size=5))
+def test_references_are_reduced_to_the_minimum_the_maximum_or_the_mean(groups):
+    values, counts = np.array(sum(groups, [])), list(map(len, groups))
+    for name, extreme in (("min", min), ("max", max)):
+        assert results.reduce_references(values, counts, name).tolist() == [*map(extreme, groups)]
+    means = results.reduce_references(values, counts, "mean")
+    np.testing.assert_allclose(means, [sum(g) / len(g) for g in groups], rtol=1e-14)
+    for mean, group in zip(means, groups, strict=True):
+        assert min(group) <= mean <= max(group)  # exact if all are equal
 
 
 # Warnings

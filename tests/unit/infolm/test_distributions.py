@@ -8,7 +8,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infolm_metric.core.tokenization import WeightedText
 from infolm_metric.infolm import distributions
 from infolm_metric.infolm.distributions import Accumulator, batches, split
 from tests.made_texts import BERT, MASK, make_text
@@ -18,33 +17,38 @@ WEIGHTINGS = 2
 TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
 
 
-def uniform(text):
-    return WeightedText.of(text, None).log_weights[:, None]
-
-
-# Multiple masks per context
-
+# Windows and masks
 
 @settings(max_examples=150)
-@given(length=st.integers(1, 60), masks=st.integers(1, 70), width=st.integers(1, 80))
-def test_multiple_masks_cover_each_position_once_using_the_fewest_contexts(length, masks, width):
+@given(
+    length=st.integers(1, 60),
+    width=st.integers(1, 80),
+    masked=st.booleans(),
+    random=st.randoms(use_true_random=False),
+)
+def test_each_position_is_predicted_once_with_one_mask_per_context_or_none(
+    length, width, masked, random
+):
     text = make_text(list(range(100, 100 + length)))
-    single = split(0, text, uniform(text), BERT, width + 2)
-    windows = split(0, text, uniform(text), BERT, width + 2, masks)
-    assert len(windows) == len(single)
-    for window, single_window in zip(windows, single, strict=True):
-        count = len(single_window.positions)
-        assert window.positions.shape == (math.ceil(count / masks), min(masks, count))
-        log_weights = window.log_weights[..., 0]
-        real = log_weights > -math.inf
-        assert sorted(window.positions[real]) == single_window.positions[:, 0].tolist()
-        log_masks = single_window.log_weights[:, 0, 0]
-        weights = dict(zip(single_window.positions[:, 0], log_masks, strict=True))
-        for position, log_weight in zip(window.positions[real], log_weights[real], strict=True):
-            assert weights[position] == log_weight
-        # Padding repeats positions that the context masks already.
-        for positions, weighted in zip(window.positions, real, strict=True):
-            assert set(positions) == set(positions[weighted])
+    log_weights = np.array([[random.choice([0.0, -math.inf]) for _ in "ab"] for _ in range(length)])
+    pieces = split(0, text, log_weights, BERT, width + 2, masked)
+    predicted = {}
+    for piece in pieces:
+        contexts, positions = piece.positions.shape
+        assert (positions if masked else contexts) == 1 and piece.masked is masked
+        for position, weights in zip(
+            piece.positions.ravel(), piece.log_weights.reshape(-1, 2), strict=True
+        ):
+            token = int(piece.ids[position])  # tokens are distinct
+            assert token not in predicted
+            predicted[token] = weights.tolist()
+    # Only masked contexts are skipped if no weighting needs them.
+    expected = {
+        100 + index: row.tolist()
+        for index, row in enumerate(log_weights)
+        if not masked or np.isfinite(row).any()
+    }
+    assert predicted == expected
 
 
 # Batches

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from infolm_metric import IDF
+from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm.measures import MEASURES
 
 PARAMETERS = {"alpha": 0.3, "beta": 0.9}
@@ -15,15 +15,30 @@ def test_the_shares_of_an_explanation_add_up_to_the_score(scorer):
     candidate, reference = "a dog ran in the park", "the cat is on the mat"
     for name, measure in MEASURES.items():
         options = {p.name: PARAMETERS[p.name] for p in measure.parameters}
-        explanation = scorer.explain(candidate, reference, information_measure=name, **options)
-        result = scorer.score([candidate], [reference], information_measure=name, **options)
+        options["information_measure"] = name
+        explanation = scorer.explain(candidate, reference, **options)
+        result = scorer.score([candidate], [reference], idf=False, **options)
         assert explanation.score == pytest.approx(result["infolm"], abs=1e-6)
         assert explanation.signature == result.signature
         assert float(explanation.shares.sum()) == pytest.approx(explanation.score, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("idf", [{}, {"idf": "separate"}, {"idf": "bundled"}], ids=str)
+def test_explanations_use_uniform_weights_without_a_warning_unless_idf_is_a_table(idf):
+    scorer = InfoLMScorer(model_name_or_path="bundled", **idf)
+    texts = "A dog ran in the park.", "The cat is on the mat."
+    explanation = scorer.explain(*texts)
+    weights = {} if idf.get("idf") == "bundled" else {"idf": False}
+    expected = scorer.score(*([text] for text in texts), **weights)
+    assert explanation.score == pytest.approx(expected["infolm"])
+    assert explanation.signature == expected.signature
+    distinct = explanation.reference.weights.unique()
+    assert (len(distinct) == 1) is bool(weights)
+
+
 WINDOWS = {"max_length": 8, "long_text": "window"}
-OPTIONS = [{}, {"interpolation": 0.3}, WINDOWS, {**WINDOWS, "masks_per_pass": 0}]
+OPTIONS = [{}, {"interpolation": 0.3}, WINDOWS, {**WINDOWS, "masking": "none"}]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)

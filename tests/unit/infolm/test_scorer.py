@@ -9,7 +9,6 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from transformers import AutoModelForMaskedLM
 
 from infolm_metric import IDF, InfoLMScorer
 from infolm_metric.infolm import masked_lm
@@ -95,7 +94,8 @@ LONG_CASES = [  # all pairs of values for one family
 
 @pytest.mark.parametrize(("family", "masked", "idf", "long_text"), LONG_CASES)
 def test_long_texts_match_the_literal_implementation(tiny_models, family, masked, idf, long_text):
-    scorer = InfoLMScorer(model_name_or_path=tiny_models(family), masks_per_pass=int(masked))
+    masking = "token" if masked else "none"
+    scorer = InfoLMScorer(model_name_or_path=tiny_models(family), masking=masking)
     literal = ReferenceInfoLM(tiny_models(family), masked)
     for max_length in (None, 17):
         options = {"idf": idf, "long_text": long_text, "max_length": max_length}
@@ -157,11 +157,11 @@ def test_each_masked_context_is_encoded_once_without_padding_in_full_batches(
 
 
 def test_progress_covers_only_texts_that_are_not_cached(fresh_scorer):
-    settings = fresh_scorer.settings.replace(batch_size=1)
-    texts = fresh_scorer.tokenize_and_weight(CANDIDATES, None, settings)
-    fresh_scorer.encode(texts[:1], settings)
+    run = fresh_scorer.prepare(fresh_scorer.settings.replace(batch_size=1))
+    texts = run.tokenize_and_weight(CANDIDATES, None)
+    run.encode(texts[:1])
     progress = []
-    fresh_scorer.encode(texts, settings, progress.append)
+    run.encode(texts, progress.append)
     masks = [max(1, len(text.log_weights)) for text in texts]  # an empty text is a single mask
     assert progress == sorted(progress) and progress[-1] == 1.0
     assert progress[0] == pytest.approx(1 / sum(masks[1:]))
@@ -179,7 +179,7 @@ LIMITS += [("jeffreys", 1.0, alpha) for alpha in (1e-6, 1 - 1e-4)]
 @pytest.fixture(scope="module")
 def unmasked():
     """Scorer with the bundled model and a single pass per text."""
-    return InfoLMScorer(model_name_or_path="bundled", masks_per_pass=0, idf=False)
+    return InfoLMScorer(model_name_or_path="bundled", masking="none", idf=False)
 
 
 @pytest.mark.parametrize(("symmetrize", "temperature", "alpha"), LIMITS)
@@ -194,47 +194,12 @@ def test_matrices_of_all_measures_equal_pairwise_scores(unmasked, symmetrize, te
         np.testing.assert_allclose(scores, expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
 
 
-# Multiple masks per pass, and no masks
-
-
-@pytest.mark.parametrize("masks", [2, 5, 100])
-def test_multiple_masks_per_pass_match_a_literal_implementation(scorer, masks):
-    model = AutoModelForMaskedLM.from_pretrained(scorer.settings.model_name_or_path).eval()
-    tokenizer = scorer.tokenizer
-    texts = [*CANDIDATES, ""]
-    options = {"idf": False, "masks_per_pass": masks, "temperature": 2.0}
-    for text, log_p in zip(texts, scorer.distributions(texts, **options), strict=True):
-        ids = tokenizer(text, return_tensors="pt")["input_ids"]
-        if ids.shape[1] == 2:
-            ids = tokenizer(tokenizer.mask_token, return_tensors="pt")["input_ids"]
-        inner = range(1, ids.shape[1] - 1)
-        passes = -(-len(inner) // masks)
-        total = torch.zeros(log_p.shape, dtype=torch.float64)
-        for number in range(passes):
-            masked = list(inner)[number::passes]
-            context = ids.clone()
-            context[0, masked] = tokenizer.mask_token_id
-            with torch.no_grad():
-                logits = model(context).logits[0, masked]
-            total += torch.softmax(logits.double() / 2.0, -1).sum(0) / len(inner)
-        torch.testing.assert_close(log_p, total.log(), rtol=0, atol=2e-5)
-
-
-def test_multiple_masks_per_pass_need_fewer_passes_and_are_cached_separately(
-    fresh_scorer, monkeypatch
-):
-    with count_contexts(monkeypatch) as contexts:
-        exact = fresh_scorer.score(CANDIDATES, REFERENCES)
-        passes = len(contexts)
-        quick = fresh_scorer.score(CANDIDATES, REFERENCES, masks_per_pass=4)
-    assert passes / 4 <= len(contexts) - passes < passes / 2
-    assert quick.scores != exact.scores
-    assert_nearly_equal(fresh_scorer.score(CANDIDATES, REFERENCES), exact)
+# No masks
 
 
 def test_without_masks_texts_are_encoded_once_and_batch_invariant(scorer, monkeypatch):
     texts = [*CANDIDATES, *REFERENCES, LONG]
-    options = {"masks_per_pass": 0, "idf": False, "reuse_memory": 0}
+    options = {"masking": "none", "idf": False, "reuse_memory": 0}
     with count_contexts(monkeypatch) as contexts:
         together = scorer.distributions(texts, **options)
     assert len(contexts) == len({*texts})
@@ -333,14 +298,14 @@ def test_a_sweep_over_idf_equals_score_and_encodes_each_text_once(scorer, tiny_b
     # "the" is in every document and has weight 0, but other IDF forms need its predictions.
     table = IDF.from_corpus(["the cat", "the dog sat", "the river"], scorer.tokenizer)
     forms = ["references", False, table, "separate"]
-    for masks in (1, 3):
-        options = {"model_name_or_path": tiny_bert, "masks_per_pass": masks}
+    for masking in ("token", "none"):
+        options = {"model_name_or_path": tiny_bert, "masking": masking}
         fresh_scorer = InfoLMScorer(**options, batch_size=2)
         with count_contexts(monkeypatch) as contexts:
             rows = fresh_scorer.sweep(CANDIDATES, REFERENCES, idfs=forms, temperatures=[0.5, 2.0])
         with count_contexts(monkeypatch) as needed:
             fresh_scorer.score(CANDIDATES, REFERENCES, idf=False, reuse_memory=0)
-        assert len(contexts) == len(needed) or masks > 1
+        assert len(contexts) == len(needed)
         combinations = [(settings.idf, settings.temperature) for settings, _ in rows]
         assert combinations == list(itertools.product(forms, (0.5, 2.0)))
         for combination, result in rows:
@@ -349,11 +314,13 @@ def test_a_sweep_over_idf_equals_score_and_encodes_each_text_once(scorer, tiny_b
             assert_nearly_equal(result["scores"], alone["scores"])
 
 
-@pytest.mark.parametrize(("masks", "fully_masked"), [(0, 0), (1, 1), (2, 3), (3, 4)])
-def test_fully_masked_texts_are_counted(scorer, masks, fully_masked):
+@pytest.mark.parametrize(
+    ("options", "fully_masked"), [({}, 1), ({"masking": "none"}, 0), ({"interpolation": 0.1}, 0)]
+)
+def test_fully_masked_texts_are_counted(scorer, options, fully_masked):
     texts = ["the cat", "the cat sat", "the cat sat on", ""]
     references = ["a dog", "a dog ran", "a dog ran in", "cat"]
-    result = scorer.score(texts, references, idf=False, masks_per_pass=masks)
+    result = scorer.score(texts, references, idf=False, **options)
     assert result["warnings"].get("one_token", 0) == fully_masked
 
 
@@ -384,7 +351,6 @@ INVALID = [
     (SWEEP, {"temperatures": []}, "temperatures must contain at least one"),
     (SWEEP, {"information_measure": "alpha", "alphas": [0, 1]}, "alphas=.0, 1."),
     (SWEEP, {"idfs": "references"}, "idfs must be a list"),
-    (EXPLAIN, {"masks_per_pass": 3}, "masks_per_pass must be 0 or 1 .*got 3"),
     (EXPLAIN, {"information_measure": ["kl", "l1"]}, "must be a single measure"),
     (("explain", "a cat", ["a", "b"]), {}, "reference must be a string"),
     ((*DISTRIBUTIONS, []), {}, "texts is empty"),

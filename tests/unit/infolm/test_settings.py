@@ -17,7 +17,7 @@ INVALID = [
     ({"information_measure": "ab", "alpha": 2, "beta": -2}, "alpha . beta other than 0"),
     ({"information_measure": ["l1", "renyi"]}, "renyi_divergence requires alpha"),
     ({"symmetrize": "jeffrey"}, "symmetrize 'jeffrey'; did you mean 'jeffreys'?"),
-    ({"masks_per_pass": -1}, "masks_per_pass must be at least 0, got -1"),
+    ({"masking": "tokens"}, "masking 'tokens'; did you mean 'token'?"),
     ({"interpolation": 1.1}, "interpolation must be between 0 and 1"),
 ]
 
@@ -78,4 +78,5 @@ def test_unused_parameters_are_ignored_and_omitted_from_the_signature():
     for measure, label in labels.items():
         settings = InfoLMSettings(information_measure=measure, alpha=0.5, beta=2)
         assert settings.label(*settings.names) == label
-    assert not {"interpolation", "masks_per_pass"} & InfoLMSettings().signature_fields().keys()
+    assert not {"interpolation", "masking"} & InfoLMSettings().signature_fields().keys()
+    assert InfoLMSettings(masking="none").signature_fields()["masking"] == "none"

@@ -75,7 +75,7 @@ pairs = [*zip(texts, texts[1:] + texts[:1])]
 common = {"model_name_or_path": "bundled", "reuse_memory": 0}
 scorers = {
     "InfoLM": InfoLMScorer(idf=False, information_measure=["fisher_rao", "kl"], **common),
-    "one pass": InfoLMScorer(idf=False, masks_per_pass=0, **common),
+    "one pass": InfoLMScorer(idf=False, masking="none", **common),
     "BaryScore": BaryScorer(idf=False, **common),
     "MENLI": MENLIScorer(formula=["e", "e-c"], **common),
 }

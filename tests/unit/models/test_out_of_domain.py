@@ -27,9 +27,8 @@ def scorer():
 
 def count(scorer, texts):
     """Return the number of texts that are out of domain."""
-    weighted = scorer.tokenize_and_weight(texts, None, scorer.settings)
-    english = scorer.models.checkpoint(scorer.settings).english
-    return count_out_of_domain((text.text.tokens for text in weighted), english)
+    run = scorer.prepare()
+    return count_out_of_domain((text.tokens for text in run.tokenize(texts)), run.checkpoint.english)
 
 
 def test_other_languages_and_code_are_out_of_domain(scorer, no_model):
