@@ -177,24 +177,32 @@ def test_scores_and_means_do_not_depend_on_the_engine(cluster, monkeypatch, caps
     assert_text_nearly_equal(capsys.readouterr().out, alone)
 
 
+def read_with_process(path):
+    """Yield the rows of a table with the number of the process that reads them."""
+    return ((where, {**row, "reader": os.getpid()}) for where, row in read_rows(path))
+
+
 class AddProcess:
     """Actor that adds the number of its process to each row."""
 
     def __call__(self, rows):
-        return {**rows, "process": [os.getpid()] * len(rows["id"])}
+        return {**rows, "worker": [os.getpid()] * len(rows["reader"])}
 
 
-def test_workers_share_the_rows_of_one_file(cluster):
+def test_rows_of_one_file_are_read_by_a_task_and_shared_in_small_blocks(cluster):
     from infolm_metric.jobs.ray_tables import open_tables, read_schema
 
     rows = [{"id": i, "prediction": "a" * 100, "reference": "b"} for i in range(5000)]
     path = write_lines(Path("a.jsonl").absolute(), rows)
-    files = TableFiles((str(path),), read_rows)
+    files = TableFiles((str(path),), read_with_process)
     dataset = open_tables(files, read_schema(files, Source("a", lambda: iter(())), []))
-    pool = ray.data.ActorPoolStrategy(size=2)
-    rows = dataset.map_batches(AddProcess, compute=pool, num_cpus=1).take_all()
+    pool = ray.data.ActorPoolStrategy(size=1)
+    output = dataset.map_batches(AddProcess, compute=pool, num_cpus=1).materialize()
+    rows = output.take_all()
     assert sorted(row["id"] for row in rows) == list(range(5000))
-    assert len({row["process"] for row in rows}) == 2
+    # If scoring were fused with reading, a single actor would score the file.
+    assert {row["reader"] for row in rows}.isdisjoint(row["worker"] for row in rows)
+    assert output.num_blocks() >= 4
 
 
 INVALID = [
