@@ -40,6 +40,7 @@ from infolm_metric.core.tables import Row, Source
 CHUNK = 256  # pairs that are scored and written together
 COUNTED = 1024  # pairs whose document frequencies are counted together
 Score = Callable[[list[Row]], Result]
+Range = Sequence[float]  # sum, minimum and maximum of a score column
 # Column of pair numbers.
 PAIR = "pair"
 RESTART = "choose another output, or overwrite this one with --restart (in Python: restart=True)"
@@ -60,7 +61,7 @@ class JobRecord:
     rows: int
     done: int = 0
     size: int = 0
-    sums: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    sums: Mapping[str, Range] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -90,13 +91,6 @@ class JobRecord:
                 f"(digest {self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}); "
                 f"use the same input, {RESTART}"
             )
-
-    def means(self) -> dict[str, float]:
-        """Return the mean of each score column, clipped to the range of the column's scores."""
-        return {
-            name: min(max(total / self.done, least), most)
-            for name, (total, least, most) in self.sums.items()
-        }
 
 
 def run_job(
@@ -170,7 +164,7 @@ def run_job(
             files.put_in_place(part, path)
         warn(job.counts, scorer.warning_messages)
         known = most_frequent(stats, references)
-        return Summary(rows, job.means(), signature, job.counts, known, resumed)
+        return Summary(rows, means(job.sums, rows), signature, job.counts, known, resumed)
 
 
 def _resume(
@@ -195,7 +189,7 @@ def _resume(
                     job,
                     done=job.done + len(rows),
                     size=job.size + len(lines),
-                    sums=_add(job.sums, columns),
+                    sums=add_scores(job.sums, columns),
                     counts=add_counts([job.counts, result.counts]),
                 )
                 next_job.write(record)
@@ -265,15 +259,26 @@ def _read(
     return digest.hexdigest(), references, statistics
 
 
-def _add(
-    sums: Mapping[str, Sequence[float]], columns: Mapping[str, Sequence[float]]
-) -> dict[str, Sequence[float]]:
+def add_scores(
+    ranges: Mapping[str, Range], columns: Mapping[str, Sequence[float]]
+) -> dict[str, Range]:
     """Add a chunk's scores to the sum, minimum and maximum of each column."""
-    totals: dict[str, Sequence[float]] = {}
+    totals: dict[str, Range] = {}
     for name, scores in columns.items():
-        total, least, most = sums.get(name, (0.0, math.inf, -math.inf))
+        total, least, most = ranges.get(name, (0.0, math.inf, -math.inf))
         totals[name] = (math.fsum((total, *scores)), min(least, *scores), max(most, *scores))
     return totals
+
+
+def means(ranges: Mapping[str, Range], rows: int) -> dict[str, float]:
+    """Return the mean of each score column, clipped to the range of the column's scores.
+
+    >>> means({"toy": (0.3 * 3, 0.3, 0.3)}, 3)
+    {'toy': 0.3}
+    """
+    return {
+        name: min(max(total / rows, least), most) for name, (total, least, most) in ranges.items()
+    }
 
 
 @contextmanager
