@@ -54,8 +54,7 @@ class Source:
     candidate_column: str | None = None  # None: the only one of CANDIDATE_COLUMNS in the row
     reference_columns: Sequence[str] = ()  # (): the only one of REFERENCE_COLUMNS in the row
     files: tuple[str, ...] = ()  # input files, which must not be overwritten
-    against_sources: bool = False  # the reference columns contain sources
-    load: Callable[[], Any] | None = None  # data set or path of a table; None: strings or text
+    load: Callable[[], Any] | None = None  # TableFiles or data set; None: strings or text
 
     def __iter__(self) -> Iterator[Pair]:
         return (self.pair(row) for row in self.rows())
@@ -63,6 +62,17 @@ class Source:
     def pair(self, row: Row) -> Pair:
         """Check and return a row's candidate and references."""
         return parse_pair(*row, self.candidate_column, self.reference_columns)
+
+
+@dataclass(frozen=True)
+class TableFiles:
+    """Tables whose rows are read one after another."""
+
+    paths: tuple[str, ...]
+    read: Callable[[str], Iterator[Row]]
+
+    def rows(self) -> Iterator[Row]:
+        return chain.from_iterable(map(self.read, self.paths))
 
 
 def read_rows(path: str) -> Iterator[Row]:
@@ -77,11 +87,16 @@ def read_rows(path: str) -> Iterator[Row]:
     ...     [row for _, row in read_rows(path)]
     [{'system': 'A', 'fluency': '80'}]
     """
-    reader = _json_rows if path == STANDARD_INPUT else TABLES.get(_ending(path))
+    if os.path.isdir(path):
+        raise ValueError(
+            f"{path} must be a table, but it is a folder. Pass one of its files, or score all of "
+            f"its tables with infolm score --dataset {path}"
+        )
+    reader = _json_rows if path == STANDARD_INPUT else TABLES.get(file_ending(path))
     if reader is None:
         raise ValueError(
             f"{path}: the name of a table must end in {', '.join(TABLES)}, optionally with .gz; "
-            + (JSON_LINES if _ending(path) == ".json" else "rename it")
+            + (JSON_LINES if file_ending(path) == ".json" else "rename it")
             + "; for plain text use infolm score with --candidates and --references"
         )
     return reader(path)
@@ -93,7 +108,7 @@ def is_table_path(path: str) -> bool:
     >>> is_table_path("pairs.CSV.gz"), is_table_path("pairs.txt")
     (True, False)
     """
-    return _ending(path) in TABLES
+    return file_ending(path) in TABLES
 
 
 def resembles_file(text: str) -> bool:
@@ -104,10 +119,10 @@ def resembles_file(text: str) -> bool:
     """
     if os.path.exists(text):
         return not os.path.isdir(text)
-    return _ending(text) in (*TEXT_ENDINGS, *TABLES) and len(text.split()) == 1
+    return file_ending(text) in (*TEXT_ENDINGS, *TABLES) and len(text.split()) == 1
 
 
-def _ending(path: str) -> str:
+def file_ending(path: str) -> str:
     """Return the file extension in lower case, ignoring ".gz"."""
     return PurePath(path.lower().removesuffix(".gz")).suffix
 
@@ -129,7 +144,7 @@ def _json_rows(path: str) -> Iterator[Row]:
 
 def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file with a header and spreadsheet-style quotes."""
-    csv.field_size_limit(LONGEST)
+    csv.field_size_limit(max(LONGEST, csv.field_size_limit()))  # a limit of the whole process
     lines = (line for _, line in read_lines(path))
     first_line, skipped = next(lines, ""), 0
     # The most frequent delimiter outside of quotes; spreadsheets also use semicolons.
@@ -262,13 +277,18 @@ def load_dataset(
     revision: str | None = None,
     streaming: bool = False,
 ) -> Any:
-    """Load a `datasets.Dataset` or IterableDataset from the Hub or a folder.
+    """Load TableFiles, a `datasets.Dataset` or an IterableDataset from the Hub or a folder.
 
-    The folder contains data files or the output of `save_to_disk`. `split` is optional if there is
-    only one. With `streaming`, nothing is downloaded in advance.
+    The folder contains data files or the output of `save_to_disk`. Text tables in a folder are not
+    loaded with `datasets`, which would infer types, for example dates, from texts. `split` is
+    optional if there is only one. With `streaming`, nothing is downloaded in advance.
     """
     import datasets
 
+    if os.path.isfile(name):
+        raise ValueError(
+            f"--dataset must be a data set or a folder, but {name} is a file. Pass it with --data"
+        )
     if os.path.isdir(name):
         name = os.path.abspath(name)  # `datasets` cannot load "."
     saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
@@ -276,9 +296,12 @@ def load_dataset(
         datasets.load_dataset, name, config, split=split, revision=revision, streaming=streaming
     )
     try:
+        dataset: Any = None
         if saved:
             dataset = datasets.load_from_disk(name)
-        else:
+        elif os.path.isdir(name):  # data sets on the Hub keep the types that the Hub shows
+            dataset = _text_tables(datasets.load_dataset_builder(name, config))
+        if dataset is None:
             try:
                 # By default, texts such as NA in CSV are read as missing values.
                 dataset = load(keep_default_na=False)
@@ -288,7 +311,7 @@ def load_dataset(
                 dataset = load()  # other formats do not have the option
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
-        kind = ValueError if isinstance(error, ValueError) else OSError
+        kind = ValueError if isinstance(error, ValueError) or os.path.isdir(name) else OSError
         raise kind(
             f"cannot load the data set {name!r}: {reason}; check --dataset, --dataset-config and "
             "--split"
@@ -300,17 +323,51 @@ def load_dataset(
         dataset = dataset[split or next(iter(dataset))]
     elif saved and split:
         raise ValueError(f"the data set {name!r} was saved without splits; omit --split")
+    if isinstance(dataset, TableFiles):
+        return dataset
     if streaming and saved:
         dataset = dataset.to_iterable_dataset()
     # Rows must contain Python types, and formats such as tensors would be slower.
     return dataset.with_format(None)
 
 
+def _text_tables(builder: Any) -> dict[str, TableFiles] | None:
+    """Return the text tables of each split; return None if only `datasets` can read the files."""
+    readers: dict[str, Callable[[str], Iterator[Row]]] = {"csv": read_rows, "json": _json_rows}
+    config, default = vars(builder.config), vars(type(builder.config)())
+    splits = {str(split): tuple(paths) for split, paths in (config["data_files"] or {}).items()}
+    # The README of a folder can set types and options for reading.
+    names = set(default) - {"name", "version", "data_dir", "data_files", "description", "sep"}
+    special = builder.info.features or any(config[name] != default[name] for name in names)
+    special = special or config.get("sep", ",") not in (",", ";", "\t")
+    paths = [path for group in splits.values() for path in group]
+    if special or builder.name not in readers or not all(map(_is_text_table, paths)):
+        return None
+    return {split: TableFiles(group, readers[builder.name]) for split, group in splits.items()}
+
+
+def _is_text_table(path: str) -> bool:
+    """Return True for a local table, and for a file .json whose first line is a JSON object."""
+    if not os.path.isfile(path):
+        return False
+    if file_ending(path) != ".json":
+        return is_table_path(path)
+    try:
+        return next(_json_rows(path), None) is not None
+    except ValueError:
+        return False
+
+
 def dataset_rows(name: str, load: Callable[[], Any]) -> Iterator[Row]:
     """Yield the rows of the data set that `load` returns."""
     dataset = load()
+    if isinstance(dataset, TableFiles):
+        yield from dataset.rows()
+        return
+    inferred = dataset.info.builder_name in ("csv", "json")
+    note = " (types inferred by `datasets`)" if inferred else ""
     for number, row in enumerate(dataset, 1):
-        yield f"{name}, row {number}", row_type(dataset)(row)
+        yield f"{name}, row {number}{note}", row_type(dataset)(row)
 
 
 def row_type(dataset: Any) -> type[dict[str, Any]]:

@@ -69,7 +69,8 @@ def parse_source(arguments: argparse.Namespace) -> Source:
         return Source(label(parallel[0]), read, *columns, tuple(parallel), against_sources)
     if table:
         read = partial(tables.read_rows, table)
-        return Source(label(table), read, *columns, (table,), against_sources, lambda: table)
+        load_table = partial(tables.TableFiles, (table,), tables.read_rows)
+        return Source(label(table), read, *columns, (table,), against_sources, load_table)
     name = arguments.dataset
     part = (arguments.dataset_config, arguments.split, arguments.dataset_revision)
     load = cache(partial(tables.load_dataset, name, *part, arguments.streaming))
@@ -107,4 +108,10 @@ def check_input_mode(
             "as texts, put -- before them"
         )
     if len(texts) == 1:
-        raise ValueError(f"the candidate has no references; add at least one{hint}")
+        if os.path.isdir(texts[0]) and not arguments.as_texts:
+            command = f"infolm score --dataset {texts[0]}"
+            raise ValueError(f"{texts[0]} is a folder. To score its tables, run {command}")
+        raise ValueError(
+            f"the candidate has no references, got only {texts[0]!r}. Add a reference. If this is "
+            f"the name of a table, check it, because there is no such file{hint}"
+        )

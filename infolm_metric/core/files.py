@@ -77,6 +77,8 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
             f"{label(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}); "
             f"convert the file, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8"
         ) from None
+    except IsADirectoryError:
+        raise ValueError(f"{path} must be a file, but it is a folder. Pass a file in it") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ValueError(f"cannot read {label(path)}: {reason}; check the file") from error

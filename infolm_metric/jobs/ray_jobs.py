@@ -10,9 +10,9 @@ import logging
 import os
 import pickle
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,23 +23,25 @@ from pyarrow import parquet
 from ray.data.datasource import BlockBasedFileDatasink
 
 from infolm_metric import metrics
-from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline
+from infolm_metric.core.baselines import Baseline, resolve_baseline
 from infolm_metric.core.files import check_exists
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
-from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.scorer import Run, Scorer
 from infolm_metric.core.signature import Signature
-from infolm_metric.jobs.resume import check_new_columns, result_columns
-from infolm_metric.tables import Source, parse_pair, row_type
+from infolm_metric.tables import Source, TableFiles, file_ending, parse_pair, row_type
+from infolm_metric.jobs.ray_tables import find_tables, open_tables, read_schema
+from infolm_metric.jobs.resume import Range, add_scores, check_new_columns, means, result_columns
 
 if TYPE_CHECKING:
     from ray.data import Dataset
 
 BATCH = 256  # pairs that an actor scores together
 COUNTED = 4096  # pairs that a task counts together
-# Readers of `ray.data` by file extension.
-READERS = {".parquet": ray.data.read_parquet, ".jsonl": ray.data.read_json}
+ROWS_PER_FILE = 1 << 14  # minimum number of rows in an output file, except for the last
+# Function that returns the row of a source from a row of the Ray data set.
+RestoreRow = Callable[[dict[str, Any]], Any]
 
 
 def score_dataset(
@@ -48,7 +50,6 @@ def score_dataset(
     metric: str = metrics.DEFAULT,
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
-    source_column: str | None = None,
     workers: int | None = None,
     batch: int = BATCH,
     rescale_with_baseline: Any = False,
@@ -66,7 +67,6 @@ def score_dataset(
         metric: name of the metric.
         candidate_column: column of candidates; by default "prediction" or "candidate".
         reference_columns: columns of references; by default "references" or "reference".
-        source_column: column of sources to score against instead of references (MENLI).
         workers: maximum number of actors. The default is one per GPU in the cluster, or one per CPU
             if the cluster has no GPU or `device` is "cpu".
         batch: number of pairs that are scored together.
@@ -79,15 +79,13 @@ def score_dataset(
         OSError: the model cannot be loaded.
     """
     scorer = metrics.find(metric).scorer_type()(**settings)
-    sources = None if source_column is None else (source_column,)
-    targets = scorer.settings.targets(tuple(reference_columns) or None, sources)
-    columns = Columns(candidate_column, targets or (), source_column is not None)
+    columns = Columns(candidate_column, tuple(reference_columns))
     baseline = resolve_baseline(metric, rescale_with_baseline)
     return _scored(dataset, scorer, columns, workers, batch, baseline)[0]
 
 
 def score_source(
-    scorer: Scorer,
+    scorer: Scorer[Any],
     source: Source,
     output: str,
     *,
@@ -102,38 +100,27 @@ def score_source(
     assert source.load
     check_output(output)
     start(verbose)
-    data = source.load()
-    dataset = _open_files(data) if isinstance(data, str) else ray.data.from_huggingface(data)
-    type_of_rows = dict if isinstance(data, str) else row_type(data)
     baseline = resolve_baseline(scorer.settings.metric, rescale_with_baseline)
+    added = result_columns(scorer.settings, baseline)
     names = tuple(source.reference_columns)
-    columns = Columns(source.candidate_column, names, source.against_sources, type_of_rows)
     try:
-        if not dataset.take(1):
-            raise ValueError(f"{source.name} has no rows; add one row per pair")
+        dataset, restore_row = _open_source(source, added)
+        columns = Columns(source.candidate_column, names, restore_row)
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
-        scores, statistics = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
+        scores, run = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
         # Workers have different working directories.
-        scores.write_datasink(_ParquetFiles(os.path.abspath(output), file_format="parquet"))
+        options: Any = {"file_format": "parquet", "min_rows_per_file": ROWS_PER_FILE}
+        scores.write_datasink(_ParquetFiles(os.path.abspath(output), **options))
         counts, references = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error, source.name) from error
     written = pyarrow.dataset.dataset(output, format="parquet")
-    added = result_columns(scorer.settings, baseline)
-    rows, sums = written.count_rows(), dict.fromkeys(added, 0.0)
+    rows, ranges = written.count_rows(), dict[str, Range]()
     for part in written.to_batches(columns=added):
-        for name in added:
-            sums[name] += part[name].sum().as_py() or 0.0
+        if part.num_rows:
+            ranges = add_scores(ranges, part.to_pydict())
     warn(counts, scorer.warning_messages)
-    stats = scorer.baseline_stats(scorer.settings, statistics, baseline, references)
-    signature = scorer.signature(scorer.settings, statistics, columns.against_sources)
-    return Summary(
-        rows,
-        {name: total / rows for name, total in sums.items()},
-        baseline.sign(signature) if baseline else signature,
-        counts,
-        most_frequent(stats, references),
-    )
+    return run.summary(means(ranges, rows), counts, references)
 
 
 class _ParquetFiles(BlockBasedFileDatasink):
@@ -154,16 +141,30 @@ def check_output(output: str) -> None:
         raise ValueError(f"{output} already exists; choose a new folder")
 
 
-def _open_files(path: str) -> Dataset:
-    """Open a Parquet or JSON Lines file or folder; read folders without an extension as Parquet."""
-    suffix = Path(path).suffix.lower() or (".parquet" if Path(path).is_dir() else "")
-    if suffix not in READERS:
-        raise ValueError(
-            f"with --engine ray, a table must be a {' or '.join(READERS)} file or a folder of such "
-            f"files, got {path!r}; convert it, or omit --engine ray"
-        )
-    check_exists([path], again=True)
-    return READERS[suffix](os.path.abspath(path))  # workers have different working directories
+def _open_source(source: Source, names: Sequence[str]) -> tuple[Dataset, RestoreRow]:
+    """Return the data set of a source, and a function that returns the rows of the source from it.
+
+    Text tables are read once here, to check them and to find the types of their columns.
+    """
+    assert source.load
+    data = source.load()
+    restore_row: RestoreRow = dict
+    if isinstance(data, TableFiles):
+        check_exists(data.paths, again=True)
+        paths = [os.path.abspath(path) for path in data.paths]  # for workers in other folders
+        files = tuple(file for path in paths for file in find_tables(path))
+        if file_ending(files[0]) != ".parquet":
+            tables = TableFiles(files, data.read)
+            schema = read_schema(tables, source, names)
+            if not schema.rows:
+                raise ValueError(f"{source.name} has no rows; add one row per pair")
+            return open_tables(tables, schema), schema.restore
+        dataset = ray.data.read_parquet(paths)
+    else:
+        dataset, restore_row = ray.data.from_huggingface(data), row_type(data)
+    if not dataset.take(1):
+        raise ValueError(f"{source.name} has no rows; add one row per pair")
+    return dataset, restore_row
 
 
 def start(verbose: bool = False) -> None:
@@ -180,39 +181,38 @@ def start(verbose: bool = False) -> None:
 
 
 class Columns(NamedTuple):
-    """Names of the candidate and reference (or source) columns, and the type of the rows."""
+    """Names of the candidate and reference columns, and how rows are restored."""
 
     candidate: str | None
     references: tuple[str, ...]
-    against_sources: bool
-    type_of_rows: type[dict[str, Any]] = dict
+    restore_row: RestoreRow = dict
 
 
 def _scored(
     dataset: Dataset,
-    scorer: Scorer,
+    scorer: Scorer[Any],
     columns: Columns,
     workers: int | None,
     batch: int,
     baseline: Baseline | None,
     totals: Any = None,
-) -> tuple[Dataset, CorpusStatistics]:
-    """Return the data set with scores, and the corpus statistics.
+) -> tuple[Dataset, Run[Any]]:
+    """Return the data set with scores, and the run that computes them.
 
     Workers report warnings to the `totals` actor, or log them if it is None.
     """
     names = result_columns(scorer.settings, baseline)
     check_new_columns("the data set", dataset.columns() or (), names)
-    statistics = _count(dataset, scorer, columns)
+    run = scorer.prepare(corpus=_count(dataset, scorer, columns), baseline=baseline)
     if baseline:
-        scorer.baseline_stats(scorer.settings, statistics, baseline, [1])
+        run.unrelated([1])
     device = getattr(scorer.settings, "device", None) or ""
     gpu = bool(ray.cluster_resources().get("GPU")) and not device.startswith("cpu")
     # A dictionary, because Ray converts a Signature, which is a subclass of str, to str.
-    fields = dict(scorer.signature().fields)
+    fields = dict(run.signature.fields)
     scored_dataset = dataset.map_batches(
         _Worker,
-        fn_constructor_args=(scorer, fields, statistics, columns, baseline, totals),
+        fn_constructor_args=(scorer, fields, run.statistics, columns, baseline, totals),
         batch_size=batch,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
@@ -220,10 +220,10 @@ def _scored(
         num_gpus=1 if gpu else None,
         udf_modifying_row_count=False,
     )
-    return scored_dataset, statistics
+    return scored_dataset, run
 
 
-def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatistics:
+def _count(dataset: Dataset, scorer: Scorer[Any], columns: Columns) -> CorpusStatistics:
     if not scorer.settings.idf_sides:
         return CorpusStatistics()
     counts = dataset.map_batches(
@@ -240,9 +240,11 @@ def _count(dataset: Dataset, scorer: Scorer, columns: Columns) -> CorpusStatisti
     return statistics
 
 
-def _count_batch(rows: pyarrow.Table, scorer: Scorer, columns: Columns) -> dict[str, list[bytes]]:
+def _count_batch(
+    rows: pyarrow.Table, scorer: Scorer[Any], columns: Columns
+) -> dict[str, list[bytes]]:
     """Return a batch's corpus statistics as a single row."""
-    statistics = scorer.count(_pairs(rows, columns).texts_by_side, scorer.settings)
+    statistics = scorer.prepare().count(_pairs(rows, columns).texts_by_side)
     return {"counts": [pickle.dumps(statistics)]}
 
 
@@ -250,23 +252,27 @@ def _count_batch(rows: pyarrow.Table, scorer: Scorer, columns: Columns) -> dict[
 class _Worker:
     """Actor that adds scores to batches of rows."""
 
-    scorer: Scorer
+    scorer: Scorer[Any]
     signature_fields: Mapping[str, str]
     statistics: CorpusStatistics
     columns: Columns
     baseline: Baseline | None
     totals: Any
 
-    def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
-        # Checked here, because Ray does not propagate errors from the constructor.
-        if difference := Signature(self.signature_fields).differences(self.scorer.signature()):
+    @cached_property
+    def run(self) -> Run[Any]:
+        """The worker's run. Ray does not propagate errors from the constructor."""
+        run = self.scorer.prepare(corpus=self.statistics, baseline=self.baseline)
+        if difference := Signature(self.signature_fields).differences(run.signature):
             raise ValueError(
                 f"a worker's signature differs from the driver's: {difference}; install the same "
                 "model and package versions on all workers"
             )
+        return run
+
+    def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         pairs = _pairs(rows, self.columns)
-        settings = self.scorer.settings
-        result = self.scorer.score_part(pairs, settings, self.statistics, self.baseline)
+        result = self.run.score(pairs)
         scores = result.columns()
         check_new_columns("the data set", rows.column_names, scores)
         if self.totals is None:
@@ -296,25 +302,26 @@ class _Totals:
 
 
 def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
-    candidate, references, against_sources, type_of_rows = columns
+    candidate, references, restore_row = columns
     pairs = (
         parse_pair(
-            f"row {number} of a batch of {len(rows)}", type_of_rows(row), candidate, references
+            f"row {number} of a batch of {len(rows)}", restore_row(row), candidate, references
         )
         for number, row in enumerate(rows.to_pylist(), 1)
     )
-    return Pairs.of(pairs, against_sources)
+    return Pairs.of(pairs)
 
 
-def _unwrap_error(error: BaseException, source: str) -> BaseException:
+def _unwrap_error(error: BaseException, source: str = "") -> BaseException:
     """Return the ValueError, TypeError or OSError that Ray wrapped, or else the error itself.
 
-    The message starts with the name of the source, and omits the advice that Ray appends.
+    The message starts with the name of the source if it is passed, and omits Ray's advice.
     """
     inner: BaseException | None = error
     while inner is not None:
         kind = next((k for k in (ValueError, TypeError, OSError) if isinstance(inner, k)), None)
         if kind and not isinstance(inner, ray.exceptions.RayError):
-            return kind(f"{source}: {inner}".partition("\nFailed to ")[0])
+            message = f"{source}: {inner}" if source else str(inner)
+            return kind(message.partition("\nFailed to ")[0])
         inner = getattr(inner, "cause", None) or inner.__cause__
     return error

@@ -28,18 +28,19 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from infolm_metric.core import files
-from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline
+from infolm_metric.core.baselines import Baseline, resolve_baseline
 from infolm_metric.core.checks import check_whole
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
-from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.scorer import Run, Scorer
 from infolm_metric.core.signature import Signature
 from infolm_metric.tables import Row, Source
 
 CHUNK = 256  # pairs that are scored and written together
 COUNTED = 1024  # pairs whose document frequencies are counted together
 Score = Callable[[list[Row]], Result]
+Range = Sequence[float]  # sum, minimum and maximum of a score column
 # Column of pair numbers.
 PAIR = "pair"
 RESTART = "choose another output, or overwrite this one with --restart (in Python: restart=True)"
@@ -60,7 +61,7 @@ class JobRecord:
     rows: int
     done: int = 0
     size: int = 0
-    sums: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    sums: Mapping[str, Range] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -91,16 +92,9 @@ class JobRecord:
                 f"use the same input, {RESTART}"
             )
 
-    def means(self) -> dict[str, float]:
-        """Return the mean of each score column, clipped to the range of the column's scores."""
-        return {
-            name: min(max(total / self.done, least), most)
-            for name, (total, least, most) in self.sums.items()
-        }
-
 
 def run_job(
-    scorer: Scorer,
+    scorer: Scorer[Any],
     source: Source,
     output: str | os.PathLike[str],
     *,
@@ -134,6 +128,7 @@ def run_job(
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     settings = scorer.settings.without_reuse()  # chunks must not share encodings
     baseline = resolve_baseline(settings.metric, rescale_with_baseline)
+    run = scorer.prepare(settings, baseline=baseline)
     bar = partial(tqdm, unit="pair", disable=not verbose)
     with _locked(output):
         # A record without output is ignored, because its output was moved or deleted.
@@ -144,12 +139,11 @@ def run_job(
         if part.exists() and part.stat().st_size and not (job or restart):
             raise ValueError(f"{part} exists, but its record {record} does not; move it, {RESTART}")
         names = [PAIR, *result_columns(settings, baseline)]
-        digest, references, statistics = _read(source, scorer, settings, names, bar)
+        digest, references, run = _read(source, run, names, bar)
         rows = sum(references.values())
-        stats = scorer.baseline_stats(settings, statistics, baseline, references)
-        signature = scorer.signature(settings, statistics, source.against_sources)
-        signature = baseline.sign(signature) if baseline else signature
-        new_job = JobRecord(signature, digest, rows)
+        if baseline:
+            run.unrelated(references)
+        new_job = JobRecord(run.signature, digest, rows)
         if job:
             job.check(new_job, output)
         else:
@@ -157,9 +151,7 @@ def run_job(
             job.write(record)
 
         def score(chunk_rows: list[Row]) -> Result:
-            pairs = Pairs.of(map(source.pair, chunk_rows), source.against_sources)
-            with scorer.lock:
-                return scorer.score_part(pairs, settings, statistics, baseline)
+            return run.score(Pairs.of(map(source.pair, chunk_rows)))
 
         resumed = job.done
         if part.exists() or resumed < rows:
@@ -169,8 +161,7 @@ def run_job(
                 job.check(replace(job, rows=job.done, digest="not computed"), output)
             files.put_in_place(part, path)
         warn(job.counts, scorer.warning_messages)
-        known = most_frequent(stats, references)
-        return Summary(rows, job.means(), signature, job.counts, known, resumed)
+        return run.summary(means(job.sums, rows), job.counts, references, resumed)
 
 
 def _resume(
@@ -195,7 +186,7 @@ def _resume(
                     job,
                     done=job.done + len(rows),
                     size=job.size + len(lines),
-                    sums=_add(job.sums, columns),
+                    sums=add_scores(job.sums, columns),
                     counts=add_counts([job.counts, result.counts]),
                 )
                 next_job.write(record)
@@ -246,9 +237,9 @@ def scored_rows(
 
 
 def _read(
-    source: Source, scorer: Scorer, settings: Any, names: Sequence[str], bar: Any
-) -> tuple[str, Counter[int], CorpusStatistics]:
-    """Check the input; return its digest, its pairs by number of references, and the statistics."""
+    source: Source, run: Run[Any], names: Sequence[str], bar: Any
+) -> tuple[str, Counter[int], Run[Any]]:
+    """Check the input; return its digest, its pairs by number of references, and the counted run."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED):
         pairs = [source.pair(row) for row in part]
@@ -258,22 +249,32 @@ def _read(
             text = json.dumps([pair, row], default=lambda value: type(value).__name__)
             digest.update(text.encode() + b"\n")
             references[len(pair[1])] += 1
-        with scorer.lock:
-            statistics += scorer.count(Pairs.of(pairs).texts_by_side, settings)
+        statistics += run.count(Pairs.of(pairs).texts_by_side)
     if not references:
-        raise ValueError(f"{source.name} has no rows; add one row per pair")
-    return digest.hexdigest(), references, statistics
+        raise ValueError(f"{source.name} has no rows. Add one row per pair.")
+    return digest.hexdigest(), references, run.with_statistics(statistics)
 
 
-def _add(
-    sums: Mapping[str, Sequence[float]], columns: Mapping[str, Sequence[float]]
-) -> dict[str, Sequence[float]]:
+def add_scores(
+    ranges: Mapping[str, Range], columns: Mapping[str, Sequence[float]]
+) -> dict[str, Range]:
     """Add a chunk's scores to the sum, minimum and maximum of each column."""
-    totals: dict[str, Sequence[float]] = {}
+    totals: dict[str, Range] = {}
     for name, scores in columns.items():
-        total, least, most = sums.get(name, (0.0, math.inf, -math.inf))
+        total, least, most = ranges.get(name, (0.0, math.inf, -math.inf))
         totals[name] = (math.fsum((total, *scores)), min(least, *scores), max(most, *scores))
     return totals
+
+
+def means(ranges: Mapping[str, Range], rows: int) -> dict[str, float]:
+    """Return the mean of each score column, clipped to the range of the column's scores.
+
+    >>> means({"toy": (0.3 * 3, 0.3, 0.3)}, 3)
+    {'toy': 0.3}
+    """
+    return {
+        name: min(max(total / rows, least), most) for name, (total, least, most) in ranges.items()
+    }
 
 
 @contextmanager

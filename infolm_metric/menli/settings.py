@@ -206,6 +206,13 @@ class MENLISettings(NLISettings):
             self.replace(combine_with=self.other.with_uniform_weights()) if self.idf_sides else self
         )
 
+    def without_reuse(self) -> MENLISettings:
+        """Return these settings without caches, neither its own nor the other metric's."""
+        settings = super().without_reuse()
+        if isinstance(self.combination, Settings):  # otherwise, the other metric inherits 0 bytes
+            settings = settings.replace(combine_with=self.combination.without_reuse())
+        return settings
+
     def signature_fields(self) -> dict[str, object]:
         """Return the signature fields, including a combination's fields if there is one."""
         fields = super().signature_fields() | {"direction": self.resolve("direction")}

@@ -1,5 +1,6 @@
 """Scoring on Ray: a local cluster of two workers agrees with one process."""
 
+import json
 import os
 from pathlib import Path
 
@@ -10,11 +11,13 @@ from pyarrow import Table, parquet
 from infolm_metric import InfoLMScorer, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.tables import Source
+from infolm_metric.tables import Source, TableFiles, read_rows
+from infolm_metric.metrics import METRICS
+from tests import typed_rows
 from tests.nearly_equal import assert_text_nearly_equal
 from tests.paraphrases import PARAPHRASES
 from tests.random_pairs import write_lines
-from tests.toy import ToyScorer
+from tests.toy import TOY, ToyScorer
 
 os.environ.update(RAY_USAGE_STATS_ENABLED="0")
 os.environ.update(RAY_worker_niceness="0")  # otherwise other processes starve the workers
@@ -129,14 +132,86 @@ def test_error_names_the_invalid_row(cluster, tiny_bert, capsys):
     write_lines(Path("wrong.jsonl"), rows)
     assert main([*ONE_WORKER, "--model", str(tiny_bert), "wrong.jsonl", "-o", "none.parquet"]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
-    assert "wrong.jsonl: row 2 of a batch of 2: 'prediction' must be a string, got None" in error
+    assert "wrong.jsonl, line 2: 'prediction' must be a string, got None" in error
+
+
+# Columns of MIXED_ROWS without a common type; a column of Parquet has a single type.
+JSON_COLUMNS = {"id", "large", "keys", "empty", "references"}
+
+
+INPUTS = [
+    ("--data", "text.tsv.gz", "file"),
+    ("--data", "names.jsonl.gz", "file"),
+    ("--data", "mixed.jsonl", "folder"),
+    ("--data", "uniform.parquet", "folder"),
+    ("--dataset", "uniform.csv.gz", "folder"),
+    ("--dataset", "uniform.jsonl", "folder"),
+]
+
+
+@pytest.mark.parametrize(("option", "name", "form"), INPUTS)
+def test_texts_and_columns_come_out_as_they_went_in(cluster, monkeypatch, option, name, form):
+    monkeypatch.setitem(METRICS, "toy", TOY)
+    rows, folder = typed_rows.TABLES[name], Path("folder")
+    folder.mkdir()
+    (folder / ".hidden").write_text("not a table")
+    typed_rows.write_table(folder / name, rows)
+    path = str(folder if form == "folder" else folder / name)
+    assert main([*ONE_WORKER, "--metric", "toy", option, path, "-o", "scores.parquet"]) == 0
+    table = parquet.read_table("scores.parquet")
+    columns = {column: None for row in rows for column in row}
+    assert table.column_names == [*columns, "toy"]
+    for column in columns:
+        values = table[column].to_pylist()
+        if rows is typed_rows.MIXED_ROWS and column in JSON_COLUMNS:
+            values = [value and json.loads(value) for value in values]
+        assert values == [row.get(column) for row in rows]
+
+
+def test_scores_and_means_do_not_depend_on_the_engine(cluster, monkeypatch, capsys):
+    monkeypatch.setitem(METRICS, "toy", TOY)
+    write_lines(Path("a.jsonl"), [*typed_rows.MIXED_ROWS, *typed_rows.OTHER_NAMES])
+    assert main(["score", "--metric", "toy", "a.jsonl"]) == 0
+    alone = capsys.readouterr().out
+    assert main([*ONE_WORKER, "--metric", "toy", "a.jsonl", "-o", "a.parquet"]) == 0
+    assert_text_nearly_equal(capsys.readouterr().out, alone)
+
+
+def read_with_process(path):
+    """Yield the rows of a table with the number of the process that reads them."""
+    return ((where, {**row, "reader": os.getpid()}) for where, row in read_rows(path))
+
+
+class AddProcess:
+    """Actor that adds the number of its process to each row."""
+
+    def __call__(self, rows):
+        return {**rows, "worker": [os.getpid()] * len(rows["reader"])}
+
+
+def test_rows_of_one_file_are_read_by_a_task_and_shared_in_small_blocks(cluster):
+    from infolm_metric.jobs.ray_tables import open_tables, read_schema
+
+    rows = [{"id": i, "prediction": "a" * 100, "reference": "b"} for i in range(5000)]
+    path = write_lines(Path("a.jsonl").absolute(), rows)
+    files = TableFiles((str(path),), read_with_process)
+    dataset = open_tables(files, read_schema(files, Source("a", lambda: iter(())), []))
+    pool = ray.data.ActorPoolStrategy(size=1)
+    output = dataset.map_batches(AddProcess, compute=pool, num_cpus=1).materialize()
+    rows = output.take_all()
+    assert sorted(row["id"] for row in rows) == list(range(5000))
+    # If scoring were fused with reading, a single actor would score the file.
+    assert {row["reader"] for row in rows}.isdisjoint(row["worker"] for row in rows)
+    assert output.num_blocks() >= 4
 
 
 INVALID = [
     (["pairs.jsonl", "-o", "scores.jsonl"], "the output must be a folder whose name ends in .parq"),
-    (["pairs.csv", "-o", "scores.parquet"], "a table must be a .parquet or .jsonl file"),
+    (["--data", "pairs.txt", "-o", "scores.parquet"], "pairs.txt: the name of a table must"),
+    (["--data", "mixed", "-o", "scores.parquet"], "of one format"),
+    (["--data", "nothing", "-o", "scores.parquet"], "got no files"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
-    (["--data", "damaged.jsonl", "-o", "scores.parquet"], "error: damaged.jsonl: Expecting value"),
+    (["--data", "damaged.jsonl", "-o", "scores.parquet"], "damaged.jsonl, line 1: not valid JSON"),
     (["--data", "empty.jsonl", "-o", "scores.parquet"], "empty.jsonl has no rows; add one row"),
 ]
 
@@ -144,7 +219,11 @@ INVALID = [
 @pytest.mark.parametrize(("arguments", "message"), INVALID)
 def test_unsupported_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
-    Path("pairs.csv").write_text("candidate,reference\na,b\n")
+    Path("pairs.txt").write_text("a\n")
+    for folder in ("mixed", "nothing"):
+        Path(folder).mkdir()
+    for name in ("a.csv", "a.tsv"):
+        Path("mixed", name).touch()
     Path("empty.jsonl").touch()
     Path("damaged.jsonl").write_text("text")
     os.mkfifo("pipe.jsonl")

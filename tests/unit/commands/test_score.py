@@ -11,6 +11,7 @@ import pytest
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.core.baselines import Baseline
+from tests import typed_rows
 from tests.nearly_equal import assert_nearly_equal, assert_text_nearly_equal
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
@@ -113,6 +114,23 @@ def test_tables_can_be_files_standard_input_or_datasets(toy, monkeypatch):
     Path("data.tsv").write_text("out\ta\tb\nthe cat\ta cat\tthe dog\n")
     columns = ("--candidate-column", "out", "--reference-column", "a", "--reference-column", "b")
     assert toy("data.tsv", *columns) == toy_scores(["the cat"], [["a cat", "the dog"]])
+
+
+@pytest.mark.parametrize("engine", ["--data", "--dataset", "--streaming --dataset"])
+@pytest.mark.parametrize("name", typed_rows.TABLES)
+def test_texts_and_other_columns_come_out_as_they_went_in(infolm_output, name, engine):
+    Path("folder").mkdir()
+    rows = typed_rows.TABLES[name]
+    typed_rows.write_table(Path("folder", name), rows)
+    source = ["--data", f"folder/{name}"] if engine == "--data" else [*engine.split(), "folder"]
+    infolm_output("score", "--metric", "toy", *source, "-o", "scores.jsonl")
+    output = [json.loads(line) for line in Path("scores.jsonl").read_text().splitlines()]
+    for row in output:
+        del row["pair"], row["toy"]
+    assert output == rows
+    assert [list(map(type, row.values())) for row in output] == [
+        list(map(type, row.values())) for row in rows
+    ]
 
 
 def test_sources_replace_references(infolm_output, infolm_error, score, tiny_nli):
@@ -320,6 +338,14 @@ def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
 INVALID = [
     ([], "nothing to score; pass either texts as arguments, -c FILE and -r FILE"),
     (["a cat"], "the candidate has no references"),
+    (["missing"], "got only 'missing'. Add a reference. If this is the name of a table, check it"),
+    (["folder"], "folder is a folder. To score its tables, run infolm score --dataset folder"),
+    (["--", "folder"], "the candidate has no references"),
+    (["--data", "folder"], "folder must be a table, but it is a folder. Pass one of its files"),
+    (["-c", "folder", "-r", "ref.txt"], "folder must be a file, but it is a folder"),
+    (["-c", "sys.txt", "-r", "folder"], "folder must be a file, but it is a folder"),
+    (["--dataset", "data.csv"], "but data.csv is a file. Pass it with --data"),
+    (["--dataset", "folder"], "doesn't contain any data files"),
     (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
     (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
@@ -351,6 +377,7 @@ INVALID = [
 @pytest.mark.parametrize(("arguments", "words"), INVALID)
 def test_invalid_input_is_rejected_with_exit_code_2(infolm_error, arguments, words):
     Path("empty.txt").touch()
+    Path("folder").mkdir()
     Path("data.csv").write_text("candidate,reference\na,b\n")
     errors = infolm_error("score", *arguments)
     assert errors.startswith("infolm score: error: ")

@@ -1,10 +1,12 @@
 """Reading and writing of files: line ends, table cells, errors, data sets, outputs."""
 
 import codecs
+import csv
 import errno
 import gzip
 import json
 import os
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -68,6 +70,16 @@ def test_cells_of_a_table_are_read_unchanged(file, name, content):
 def test_long_cells_are_accepted(file):
     text = "word " * 40_000
     assert list(tables.read_documents(file("a.csv", f"text\n{text}\n"), "text")) == [text]
+
+
+@pytest.mark.parametrize("limit", [1000, sys.maxsize])
+def test_reading_does_not_lower_the_limit_of_the_csv_module(file, limit):
+    previous = csv.field_size_limit(limit)
+    try:
+        list(tables.read_documents(file("a.csv", f"text\n{'word ' * 1000}\n"), "text"))
+        assert csv.field_size_limit() >= limit
+    finally:
+        csv.field_size_limit(previous)
 
 
 def test_reference_columns_may_mix_strings_and_lists(file):
@@ -242,9 +254,10 @@ def folder(tmp_path):
 def test_a_split_of_a_data_set_can_be_read_twice(folder, name, streaming):
     split = None if name == "single" else "test"
     dataset = tables.load_dataset(str(folder / name), split=split, streaming=streaming)
+    row = f"{folder}/data/test.jsonl, line" if name == "data" else "d, row"
     for _ in range(2):
         rows = list(tables.dataset_rows("d", lambda: dataset))
-        assert rows == [("d, row 1", {"text": "b"}), ("d, row 2", {"text": "c"})]
+        assert rows == [(f"{row} 1", {"text": "b"}), (f"{row} 2", {"text": "c"})]
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])
@@ -260,12 +273,50 @@ def test_csv_data_sets_have_the_same_rows_as_their_file(tmp_path, ending, stream
     assert pairs == [("NA", ["null"]), ("", ["nan"]), ("a", ["b", "c"])]
 
 
+OTHER_TABLES = {
+    "lines.json": ('{"text": "2024-03-04"}\n', "2024-03-04"),
+    "array.json": ('[{"text": "a"}]', "a"),
+    "object.json": ('{\n"text": "a"\n}', "a"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_TABLES)
+@pytest.mark.parametrize("streaming", [False, True])
+def test_json_files_of_data_sets_contain_lines_or_one_value(tmp_path, name, streaming):
+    content, text = OTHER_TABLES[name]
+    (tmp_path / name).write_text(content)
+    dataset = tables.load_dataset(str(tmp_path), streaming=streaming)
+    assert [row["text"] for _, row in tables.dataset_rows("d", lambda: dataset)] == [text]
+
+
+READMES = {
+    "configs: [{config_name: x, data_files: a.csv, sep: '|'}]": {"text": "a", "n": 7},
+    "configs: [{config_name: x, data_files: a.csv, sep: '|', quotechar: '~'}]": {
+        "text": "a",
+        "n": 7,
+    },
+    "configs: [{config_name: x, data_files: b.csv}]": {"text": "a", "n": "007"},
+    "dataset_info: {features: [{name: text, dtype: string}, {name: n, dtype: int64}]}\n"
+    "configs: [{config_name: default, data_files: b.csv}]": {"text": "a", "n": 7},
+}
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_types_and_options_in_the_readme_of_a_data_set_are_respected(tmp_path, readme):
+    (tmp_path / "README.md").write_text(f"---\n{readme}\n---\n")
+    for name, separator in (("a.csv", "|"), ("b.csv", ",")):
+        (tmp_path / name).write_text(f"text{separator}n\na{separator}007\n")
+    dataset = tables.load_dataset(str(tmp_path))
+    assert [row for _, row in tables.dataset_rows("d", lambda: dataset)] == [READMES[readme]]
+
+
 MISSING_SPLITS = [
     ("data", "dev", "dev"),
     ("saved", "dev", "the splits train, test; 'dev' is not one of them"),
     ("saved", None, "the splits train, test; select one"),
     ("single", "test", "saved without splits; omit --split"),
     ("nothing", None, "cannot load the data set"),
+    ("data", "test[:1]", "the splits .*; 'test\\[:1\\]' is not one of them"),
 ]
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import infolm_metric
+from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.menli.scorer import formula_values
 from infolm_metric.menli.settings import FORMULAS, MENLISettings
@@ -146,3 +147,14 @@ def test_labels_in_the_settings_override_the_labels_of_the_model():
     assert read_labels("m", {0: "a", 1: "b"}, two) == Labels(0, None, None)
     with pytest.raises(ValueError, match="labels must name the 3 outputs"):
         read_labels("m", nameless, two)
+
+
+@pytest.mark.parametrize("combined", ["infolm", InfoLMSettings(idf=False), BaryScoreSettings()])
+@pytest.mark.parametrize("task", [None, "summary"])
+def test_jobs_cache_encodings_of_neither_metric(combined, task):
+    settings = MENLISettings(combine_with=combined, task=task)
+    without = settings.without_reuse()
+    assert settings.reuse_memory > 0 and settings.other.reuse_memory > 0
+    assert without.reuse_memory == without.other.reuse_memory == 0
+    assert without.signature_fields() == settings.signature_fields()
+    assert without.other.signature_fields() == settings.other.signature_fields()
