@@ -98,7 +98,7 @@ def test_copies_get_the_same_scores():
 
 def make_metric(*edges, references=REFERENCES, **settings):
     """Return a metric updated with a batch of pairs between consecutive edges."""
-    metric = torchmetrics.InfoLM("bundled", idf=False, masks_per_pass=0, **settings)
+    metric = torchmetrics.InfoLM("bundled", idf=False, masking="none", **settings)
     for batch in batches(references, *edges):
         metric.update(*batch)
     return metric
@@ -266,7 +266,7 @@ def test_lm_eval_rejects_the_first_invalid_document(document_metrics, change, pr
 
 @pytest.mark.parametrize("missing", [None, [], [None], [""], [[]], [[" ", None]]])
 def test_lm_eval_leaves_out_documents_without_references(document_metrics, missing):
-    settings = {"model_name_or_path": "bundled", "idf": False, "masks_per_pass": 0}
+    settings = {"model_name_or_path": "bundled", "idf": False, "masking": "none"}
     collect, score = document_metrics["infolm"], document_metrics["task", "infolm"]
     items = [
         collect(references=references, predictions=["A cat."], **settings)

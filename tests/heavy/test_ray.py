@@ -72,7 +72,8 @@ def test_sources_are_scored_with_a_baseline_and_one_warning(cluster, capsys):
     rows = [{"prediction": "\u6771\u4eac \U0001f642", "article": ["\U0001f680", "A cat."]}] * 300
     parquet.write_table(Table.from_pylist(rows), "pairs.parquet")
     arguments = [*ONE_WORKER, "--metric", "menli", "--model", "bundled", "pairs.parquet"]
-    arguments += ["--source-column", "article", "--rescale-with-baseline", "-o", "scores.parquet"]
+    arguments += ["--reference-column", "article", "--rescale-with-baseline"]
+    arguments += ["--task", "source", "--formula", "e", "--direction", "avg", "-o", "scores.parquet"]
     assert main(arguments) == 0
     streams = capsys.readouterr()
     assert streams.err.count("of the tokens are unknown to the model") == 1
@@ -82,7 +83,7 @@ def test_sources_are_scored_with_a_baseline_and_one_warning(cluster, capsys):
     assert "|against:source|" in signature and "|baseline:package-" in signature
     scorer, columns = MENLIScorer(model_name_or_path="bundled"), ("e", "e_rescaled")
     result = scorer.score(
-        [rows[0]["prediction"]], sources=[rows[0]["article"]], rescale_with_baseline=True
+        [rows[0]["prediction"]], [rows[0]["article"]], rescale_with_baseline=True
     )
     expected = [result.columns()[name][0] for name in columns]
     scored = parquet.read_table("scores.parquet")
@@ -94,7 +95,7 @@ def test_worker_with_different_settings_is_rejected():
     from infolm_metric.jobs.ray_jobs import Columns, _Worker
 
     fields = {**ToyScorer().signature().fields, "size": "9"}
-    columns = Columns(None, (), against_sources=False)
+    columns = Columns(None, ())
     worker = _Worker(ToyScorer(), fields, CorpusStatistics(), columns, None, None)
     with pytest.raises(ValueError, match="driver's: size is 1 instead of 9; install"):
         worker(Table.from_pylist(ROWS))

@@ -166,7 +166,8 @@ def test_a_warning_is_shown_once_per_process_regardless_of_its_counts(tiny_nli):
 def test_the_task_source_takes_sources_from_the_column(tiny_nli):
     scorer = MENLIScorer(model_name_or_path=tiny_nli(), task="source")
     values = reward(scorer, "document")(completions=["a cat"], document=["the cat sat"])
-    assert values == scorer.score(["a cat"], sources=["the cat sat"])["scores"]
+    expected = scorer.score(["a cat"], ["the cat sat"])
+    assert values == pytest.approx(expected["scores"]) and "|against:source|" in expected.signature
 
 
 REFUSED = [

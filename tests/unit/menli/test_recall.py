@@ -110,8 +110,8 @@ def test_matrices_and_selection_support_recall(scorer):
 
 def test_recall_supports_sources_and_evaluate(scorer):
     metric = MENLI(model_name_or_path=scorer.settings.model_name_or_path, combine_with="recall")
-    sources = [group[0] for group in GROUPS]
-    result = metric.compute(predictions=CANDIDATES, sources=sources, nli_weight=0)
+    pairs = {"predictions": CANDIDATES, "references": [group[0] for group in GROUPS]}
+    result = metric.compute(**pairs, task="source", nli_weight=0)
     assert result["scores"] == [1, 0, 0] and "|against:source|" in result["signature"]
 
 

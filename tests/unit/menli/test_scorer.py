@@ -10,12 +10,11 @@ from transformers import AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
-from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import is_reliable, join_results
+from infolm_metric.core.results import is_reliable
 from infolm_metric.menli.settings import FORMULAS
 from infolm_metric.models.nli import NLIModel, join_pairs
-from tests.model_families import SENTENCES
+from tests.model_families import SENTENCES, edit_copy
 from tests.nearly_equal import assert_nearly_equal
 from tests.nli_models import LABELS, MODELS, build_bart, reorder_outputs
 from tests.reference_menli import ReferenceMENLI
@@ -139,38 +138,32 @@ def test_equal_pairs_are_encoded_once_and_cached(scorer, pair_counts):
     scorer.score(["A dog."], ["the cat sat."], formula=["e", "-c"])
     assert pair_counts == [2, 2, 0]
     progress = []
-    settings = scorer.settings.replace(batch_size=3, reuse_memory=0)
-    scorer.probabilities(Pairs(CANDIDATES, GROUPS), settings, progress.append)
+    run = scorer.prepare(scorer.settings.replace(batch_size=3, reuse_memory=0))
+    run.pair_probabilities(Pairs(CANDIDATES, GROUPS), "avg", progress.append)
     assert progress == sorted(set(progress)) and 0 < progress[0] < progress[-1] == 1
 
 
-def test_returned_probabilities_are_consistent_with_the_scores(scorer):
-    options = {"formula": "e-c", "probabilities": True}
-    result = scorer.score(CANDIDATES, GROUPS, **options)
-    columns = result["probabilities"]
-    assert list(columns) == ["e", "n", "c"]
-    assert np.sum(list(columns.values()), axis=0) == pytest.approx(np.ones(5))
-    differences = np.subtract(columns["e"], columns["c"])
-    assert np.delete(differences, EMPTY) == pytest.approx(np.delete(result["scores"], EMPTY))
-    # The probabilities of empty texts are the model's.
-    assert result["scores"][EMPTY] == -1 < differences[EMPTY]
-    assert "probabilities" not in dict(scorer.score(CANDIDATES, GROUPS))
-    both = scorer.score(CANDIDATES, GROUPS, formula=["e", "-c"], probabilities=True)
-    sums = np.add(both["probabilities"]["-c"]["c"], both["scores"]["-c"])
-    assert np.delete(sums, EMPTY) == pytest.approx(np.zeros(4), abs=1e-6)
-    halves = slice(2), slice(2, 5)
-    parts = [scorer.score(CANDIDATES[part], GROUPS[part], **options) for part in halves]
-    assert_nearly_equal(join_results(parts)["probabilities"], columns)
-    assert "probabilities" not in result.as_dict(return_scores=False)
-
-
-def test_sources_can_replace_references(scorer):
-    result, expected = scorer.score(CANDIDATES, sources=GROUPS), scorer.score(CANDIDATES, GROUPS)
-    assert_nearly_equal(result.scores, expected.scores)
-    assert "|against:source|" in result.signature
-    assert result.signature.without(["against"]) == expected.signature
-    with pytest.raises(TypeError, match="got both references and sources"):
-        scorer.score(CANDIDATES, GROUPS, sources=GROUPS)
+@pytest.mark.parametrize("direction", ["rh", "hr", "avg"])
+def test_formulas_e_and_c_are_the_probabilities_of_a_single_pass(scorer, pair_counts, direction):
+    options = {"direction": direction, "reuse_memory": 0}
+    scorer.score(CANDIDATES, FIRST, formula="e", **options)
+    passes = list(pair_counts)
+    result = scorer.score(CANDIDATES, FIRST, formula=["e", "-c", "e-n-2c"], **options)
+    assert pair_counts[len(passes) :] == passes[-1:]
+    run = scorer.prepare(scorer.settings.replace(**options))
+    forward = run.probabilities([*zip(FIRST, CANDIDATES, strict=True)])
+    backward = run.probabilities([*zip(CANDIDATES, FIRST, strict=True)])
+    expected = {"rh": forward, "hr": backward, "avg": (forward + backward) / 2}[direction]
+    assert expected.shape == (5, 3) and expected.sum(1) == pytest.approx(np.ones(5))
+    pairs = Pairs(CANDIDATES, [[text] for text in FIRST])
+    assert run.pair_probabilities(pairs, direction) == pytest.approx(expected, abs=1e-6)
+    e, n, c = np.delete(expected, EMPTY, axis=0).T
+    scores = {name: np.delete(column, EMPTY) for name, column in result.scores.items()}
+    assert scores["e"] == pytest.approx(e, abs=1e-6)
+    assert scores["-c"] == pytest.approx(-c, abs=1e-6)
+    assert scores["e-n-2c"] == pytest.approx(e - n - 2 * c, abs=1e-5)
+    # The scores of empty texts are bounds, not the model's probabilities.
+    assert result.scores["e"][EMPTY] == 0 < expected[EMPTY, 0]
 
 
 def test_a_baseline_covers_every_formula(scorer):
@@ -180,15 +173,16 @@ def test_a_baseline_covers_every_formula(scorer):
     for name in FORMULAS:
         options = {"formula": name, "rescale_with_baseline": baseline}
         result = scorer.score(CANDIDATES, FIRST, **options)
-        against_sources = scorer.score(CANDIDATES, sources=FIRST, **options)
-        assert result["rescaled_scores"] == against_sources["rescaled_scores"]
+        options |= {"task": "source", "direction": "avg"}
+        against_sources = scorer.score(CANDIDATES, FIRST, **options)
+        assert_nearly_equal(result["rescaled_scores"], against_sources["rescaled_scores"])
         mean, best = result["baseline"]["mean"], max(FORMULAS[name])
         expected = [(mean - score) / (mean - best) for score in result["scores"]]
         assert result["rescaled_scores"] == pytest.approx(expected)
 
 
 def test_the_baseline_of_a_combination_depends_on_the_weights_of_the_other_metric(scorer, bundled):
-    plain = bundled.settings.replace(masks_per_pass=0, temperature=2.0)
+    plain = bundled.settings.replace(masking="none", temperature=2.0)
     table = plain.replace(idf="bundled")
     other_baseline = InfoLMScorer(table).make_baseline(CORPUS, 20, 1)
     options = {"combine_baseline": other_baseline, "nli_weight": 0}
@@ -209,9 +203,11 @@ def test_the_baseline_of_a_combination_depends_on_the_weights_of_the_other_metri
 def test_models_with_two_labels_support_only_entailment(tiny_nli):
     folder = tiny_nli(labels=("not_entailment", "entailment"))
     texts = [text or "A cat." for text in CANDIDATES]
-    result = MENLIScorer(model_name_or_path=folder, probabilities=True).score(texts, FIRST)
-    assert result["probabilities"] == {"e": result["scores"]}
-    assert "|labels:-e|" in result.signature
+    scorer = MENLIScorer(model_name_or_path=folder)
+    result, run = scorer.score(texts, FIRST), scorer.prepare()
+    probabilities = run.pair_probabilities(Pairs(texts, [[text] for text in FIRST]), "avg")
+    assert probabilities[:, 0] == pytest.approx(result["scores"], abs=1e-6)
+    assert "|labels:-e|" in result.signature and not run.labels.three_way
 
 
 def test_models_without_a_classifier_are_rejected(folder, tmp_path):
@@ -246,15 +242,15 @@ def test_a_matrix_with_long_pairs_is_rejected_if_truncation_is_not_allowed(score
         scorer.matrix(["a", SENTENCES[0]], ["a dog"], max_length=10, long_text="error")
 
 
-def test_the_length_limit_applies_to_both_texts_together(tiny_nli, tiny_models):
+def test_the_length_limit_applies_to_both_texts_together(tiny_nli, tmp_path):
     for family in ("bert", "roberta"):  # two of RoBERTa's 42 positions are for padding
         scorer = MENLIScorer(model_name_or_path=tiny_nli(family))
-        assert scorer.limit(scorer.settings) == 40
+        assert scorer.prepare().limit == 40
         for limit in (6, 40):
-            assert scorer.limit(scorer.settings.replace(max_length=limit)) == limit
-    small = MENLIScorer(model_name_or_path=tiny_models("bert", max_position_embeddings=4))
-    with pytest.raises(ValueError, match="is 4 tokens, .* choose another model"):
-        small.limit(small.settings)
+            assert scorer.prepare(scorer.settings.replace(max_length=limit)).limit == limit
+    small = edit_copy(tiny_nli(), tmp_path / "small", "config.json", max_position_embeddings=4)
+    with pytest.raises(ValueError, match=r"is 4 tokens, .* Choose another model"):
+        MENLIScorer(model_name_or_path=small).prepare()
 
 
 @pytest.mark.filterwarnings("default:infolm")
@@ -365,9 +361,8 @@ def test_warnings_of_both_metrics_are_reported(scorer, bundled):
 def test_the_package_contains_baselines_for_combinations_by_name():
     combined = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
     settings = combined.settings.replace(formula=list(FORMULAS))
-    for references in range(1, 5):
-        stats = combined.baseline_stats(settings, CorpusStatistics(), None, [references])
-        assert list(stats[references]) == list(FORMULAS)
+    stats = combined.prepare(settings).unrelated(range(1, 5))
+    assert [list(stats[references]) for references in range(1, 5)] == [list(FORMULAS)] * 4
 
 
 # Empty texts

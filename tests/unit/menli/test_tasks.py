@@ -1,12 +1,14 @@
 """The setting `task`: defaults of other settings, overridden by explicit values."""
 
+import itertools
 from itertools import product
 
 import pytest
 
-from infolm_metric import MENLI, InfoLMSettings, MENLIScorer, MENLISettings
+from infolm_metric import MENLI, InfoLMScorer, InfoLMSettings, MENLIScorer, MENLISettings
 from infolm_metric.commands.main import main
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.distributed import distributed_score
+from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.robustness import Item, evaluate_robustness, make_cases
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
@@ -31,7 +33,6 @@ OVERRIDES = [  # explicit values, several of them equal to the defaults
 ]
 CASES = list(product(TASKS, OVERRIDES))
 PAIRS = {"predictions": ["A cat sat.", "It rained."], "references": ["The cat sat.", "Snow fell."]}
-SOURCES = {"predictions": PAIRS["predictions"], "sources": PAIRS["references"]}
 
 
 def expected_values(task, override):
@@ -63,9 +64,11 @@ def scorer(model):
 
 
 def signature(scorer, task, override):
-    """Return the signature of the same settings without a task."""
-    against = task == "source"
-    return scorer.signature(**explicit(task, override), against_sources=against)
+    """Return the signature of the same settings without a task, but with the kind of references."""
+    plain = scorer.signature(**explicit(task, override))
+    against = "|against:source|model:" if task == "source" else "|model:"
+    assert plain.count("|model:") == 1
+    return plain.replace("|model:", against)
 
 
 @pytest.mark.parametrize(("task", "override"), CASES)
@@ -105,20 +108,19 @@ def test_another_task_replaces_all_values_that_are_not_explicit(first, second):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_of_a_call_gives_the_scores_of_its_settings(scorer, model, task):
-    pairs = SOURCES if task == "source" else PAIRS
-    expected = scorer.score(**pairs, **explicit(task, {}))
+    expected = scorer.score(**PAIRS, **explicit(task, {}))
     other = MENLIScorer(model_name_or_path=model, task="summary")
     results = [
-        other.score(**pairs, task=task),
-        MENLI(model_name_or_path=model).compute(**pairs, task=task),
-        MENLI(model_name_or_path=model, task=task).compute(**pairs),
+        other.score(**PAIRS, task=task),
+        MENLI(model_name_or_path=model).compute(**PAIRS, task=task),
+        MENLI(model_name_or_path=model, task=task).compute(**PAIRS),
     ]
     for result in results:
         assert result["scores"] == pytest.approx(expected["scores"], abs=1e-6)
-        assert result["signature"] == expected["signature"]
-    assert other.score(**pairs, task=task, direction="avg")["signature"] == scorer.signature(
-        **explicit(task, {"direction": "avg"}), against_sources=task == "source"
-    )
+        assert result["signature"] == signature(scorer, task, {})
+    changed = {"direction": "avg"}
+    signed = other.score(**PAIRS, task=task, **changed)["signature"]
+    assert signed == signature(scorer, task, changed)
 
 
 def test_an_explicit_metric_replaces_recall_with_the_weight_of_the_task():
@@ -142,42 +144,88 @@ def test_settings_that_contradict_a_task_are_rejected(values, message):
         MENLISettings(**values)
 
 
-def test_the_task_source_requires_sources_and_rejects_references(scorer, model, no_model):
-    source = MENLIScorer(model_name_or_path=model, task="source")
-    assert "|against:source|" in source.signature() and "|against:" not in scorer.signature()
-    metric = MENLI(model_name_or_path=model, task="source")
-    plain = MENLI(model_name_or_path=model)
-    plain.add_batch(**PAIRS)
-    cases = make_cases([Item("1", ("The city has 12 rooms.", "There are 12 rooms."))])
+def same_scores(result, expected):
+    """Return True if scores agree, and the signatures agree except for the kind of references."""
+    assert "|against:source|" in result["signature"] and "|against:" not in expected["signature"]
+    assert result["signature"].without(["against"]) == expected["signature"]
+    return result["scores"] == pytest.approx(expected["scores"], abs=1e-6)
+
+
+def compute_added(metric):
+    metric.add(prediction=PAIRS["predictions"][0], reference=PAIRS["references"][0])
+    metric.add_batch(**{name: texts[1:] for name, texts in PAIRS.items()})
+    return metric.compute()
+
+
+def test_every_entry_point_scores_sources_like_references(model):
+    base = {"model_name_or_path": model}
+    source = MENLIScorer(**base, task="source")
+    plain = MENLIScorer(**base, formula="-c", direction="rh")
+    metrics = MENLI(**base, task="source"), MENLI(**base, formula="-c", direction="rh")
+    expected = plain.score(**PAIRS)
+    assert expected.scores["-c"][0] != expected.scores["-c"][1]
+    for result in (
+        source.score(**PAIRS),
+        plain.score(**PAIRS, task="source"),
+        metrics[0].compute(**PAIRS),
+        metrics[1].compute(**PAIRS, task="source"),
+        compute_added(metrics[0]),
+        distributed_score(source, **PAIRS),
+        source.prepare().score(Pairs.of(check_pairs(**PAIRS))),
+    ):
+        assert same_scores(result, expected)
+    lists = {**PAIRS, "references": [["The cat sat.", "It snowed."], ["Snow fell."]]}
+    assert same_scores(source.score(**lists), plain.score(**lists))
+    rows = list(source.stream(zip(*PAIRS.values(), strict=True)))
+    assert [row["-c"] for row in rows] == pytest.approx(expected["scores"], abs=1e-6)
+    samples = [*PAIRS["predictions"], *PAIRS["references"]]
+    matrices = [scorer.matrix(samples, PAIRS["references"]) for scorer in (source, plain)]
+    assert matrices[0] == pytest.approx(matrices[1], abs=1e-6)
+    assert source.select(samples) == plain.select(samples)
+    texts = [f"The {word} is {size}." for word in ("cat", "dog", "man") for size in range(15)]
+    baselines = [scorer.make_baseline(texts, 20, 2).stats for scorer in (source, plain)]
+    assert baselines[0].keys() == baselines[1].keys()
+    for key, stats in baselines[0].items():
+        assert stats.mean == pytest.approx(baselines[1][key].mean, abs=1e-6)
+    rooms = [(f"The city has {number} rooms.", f"It has {number} rooms.") for number in range(2, 9)]
+    cases = make_cases(itertools.starmap(Item, zip("abcdefg", rooms, strict=True)))
+    reports = [evaluate_robustness(cases, {"menli": scorer})["menli"] for scorer in (source, plain)]
+    assert any(attack.n for attack in reports[0].attacks.values())
+    for name, attack in reports[0].attacks.items():
+        same = reports[1].attacks[name]
+        assert (attack.n, attack.accuracy, attack.ties) == (same.n, same.accuracy, same.ties)
+        assert attack.sensitivity == pytest.approx(same.sensitivity)
+
+
+SOURCES = {"predictions": ["a"], "sources": ["b"]}
+REMEDY = r"pass the sources as references, with task='source'"
+
+
+def test_the_argument_sources_is_rejected_with_a_remedy(scorer, model, no_model):
+    metric = MENLI(model_name_or_path=model)
     calls = [
-        lambda: source.score(**PAIRS),
-        lambda: source.score(**PAIRS, sources=PAIRS["references"]),
-        lambda: source.score(PAIRS["predictions"]),
-        lambda: scorer.score(**PAIRS, task="source"),
-        lambda: list(source.stream([("a", "b")])),
-        lambda: metric.compute(**PAIRS),
-        lambda: metric.add(prediction="a", reference="b"),
-        lambda: metric.add_batch(**PAIRS),
-        lambda: plain.compute(task="source"),
-        lambda: plain.compute(**PAIRS, task="source"),
-        lambda: source.matrix(["a"], ["b"]),
-        lambda: scorer.matrix(["a"], ["b"], task="source"),
-        lambda: source.select(["a", "b"]),
-        lambda: source.make_baseline([f"text {i}" for i in range(50)], 20, 1),
-        lambda: source.score_part(Pairs(["a"], [["b"]]), source.settings, None),
-        lambda: evaluate_robustness(cases, {"menli": source}),
+        lambda: MENLIScorer(model_name_or_path=model, sources=["b"]),
+        lambda: scorer.score(["a"], ["b"], sources=["c"]),
+        lambda: scorer.stream([("a", "b")], sources=["c"]),
+        lambda: scorer.matrix(["a"], ["b"], sources=["c"]),
+        lambda: scorer.signature(sources=["c"]),
+        lambda: metric.add(prediction="a", sources=["b"]),
+        lambda: metric.add_batch(**SOURCES),
+        lambda: metric.compute(**SOURCES),
+        lambda: metric.compute(**SOURCES, references=["c"], task="source"),
+        lambda: distributed_score(scorer, ["a"], ["b"], sources=["c"]),
+        lambda: InfoLMScorer(model_name_or_path=model).score(["a"], ["b"], source=["c"]),
     ]
     for call in calls:
-        with pytest.raises((TypeError, ValueError), match="source"):
+        with pytest.raises(TypeError, match=REMEDY):
             call()
-    assert len(plain) == 2 and len(metric) == 0
+    assert len(metric) == 0
 
 
-def test_a_call_without_the_task_source_accepts_references_again(model):
+def test_another_task_of_a_call_replaces_the_task_source(model):
     metric = MENLI(model_name_or_path=model, task="source")
-    assert metric.compute(**PAIRS, task="summary")["signature"].fields.get("against") is None
-    metric.add_batch(**SOURCES)
-    assert "|against:source|" in metric.compute()["signature"]
+    assert "against" not in metric.compute(**PAIRS, task="summary")["signature"].fields
+    assert metric.compute(**PAIRS)["signature"].fields["against"] == "source"
 
 
 # The command line.
@@ -187,9 +235,8 @@ def test_a_call_without_the_task_source_accepts_references_again(model):
 def test_the_command_line_sets_a_task(scorer, model, task, tmp_path, capsys):
     for name in ("predictions", "references"):
         (tmp_path / name).write_text("\n".join(PAIRS[name]))
-    side = "--sources" if task == "source" else "-r"
     words = ["score", "--metric", "menli", "--model", model, "-c", str(tmp_path / "predictions")]
-    words += [side, str(tmp_path / "references"), "--task", task]
+    words += ["-r", str(tmp_path / "references"), "--task", task]
     for override in ({}, {"direction": "avg"}, {"combine_with": "none"}):
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in override.items()]
         assert main([*words, *flags]) == 0

@@ -72,7 +72,7 @@ def test_other_settings_have_no_thresholds(name, no_model):
 
 
 def test_explicit_settings_equal_to_the_defaults_keep_the_thresholds(capsys):
-    words = ["--direction", "hr", "--nli-weight", "0.5", "--batch-size", "1", "--probabilities"]
+    words = ["--direction", "hr", "--nli-weight", "0.5", "--batch-size", "1"]
     line = verdict_line(capsys, "--task", "answer", *words, *ANSWERS[0])
     assert line.startswith("verdict: likely correct")
 
@@ -87,9 +87,10 @@ def test_other_models_sources_and_out_of_domain_texts_get_no_verdict(tiny_nli):
     code = ["def f(x): return [y for y in x if y != 'a' and self.z[y] == {}]"]
     bundled = MENLIScorer(model_name_or_path="bundled", task="answer")
     other = MENLIScorer(model_name_or_path=tiny_nli(), task="answer")
+    against = {"formula": "e-c", "direction": "hr", "combine_with": "recall"}
     results = [
         (other, other.score(**pair)),
-        (bundled, bundled.score(pair["predictions"], sources=pair["references"])),
+        (bundled, bundled.score(**pair, task="source", **against)),
         (bundled, bundled.score(code, code)),
     ]
     for scorer, result in results:
