@@ -138,11 +138,16 @@ SHOWN_SETTINGS = [
 ]
 
 
+@pytest.mark.parametrize("server", ["bundled", ""])
 @pytest.mark.parametrize(("metric", "options"), SHOWN_SETTINGS)
-def test_displayed_code_and_command_print_the_displayed_score(metric, options, capsys):
+def test_displayed_code_and_command_print_the_displayed_score(
+    metric, options, server, capsys, monkeypatch
+):
+    monkeypatch.setenv("INFOLM_MODEL", server)  # unset on the visitor's machine
     answer = compare(metric, PAIR[0], [*PAIR[1], "It's a \\ cat."], options)
     code, command, signature = compare_tab.reproduce(answer)
     assert signature == answer.signature
+    monkeypatch.delenv("INFOLM_MODEL")
     exec(code, {})
     assert float(capsys.readouterr().out) == pytest.approx(answer.score, abs=1e-6)
     program, *arguments = shlex.split(command)
