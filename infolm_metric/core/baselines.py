@@ -30,7 +30,7 @@ PACKAGE = "package"
 WEIGHT_FIELDS = ("idf", "weights")  # also with the prefix of a combined metric
 # Signature fields that a baseline does not depend on, or that are separate parts of its key.
 NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
-# Signature field that matters only with several references; also with the prefix of a combined metric.
+# Signature field that matters only with several references (also with a prefix).
 MULTI_REFERENCE = "multi_reference"
 REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
 
