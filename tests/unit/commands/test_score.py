@@ -147,7 +147,10 @@ OPTIONS = [
     (["-m", "kl", "--measure", "l1"], {"information_measure": ["kl", "l1"]}),
     (["-m", "alpha", "--alpha", "-2"], {"information_measure": "alpha", "alpha": -2}),
     (["-m", "beta", "--beta", "1e-3"], {"information_measure": "beta", "beta": 1e-3}),
-    (["--symmetrize", "none", "-t", "1e-1"], {"symmetrize": "none", "temperature": 0.1}),
+    (
+        ["-m", "kl", "--symmetrize", "none", "-t", "1e-1"],
+        {"information_measure": "kl", "symmetrize": "none", "temperature": 0.1},
+    ),
     (["--idf", "none", "--batch-size", "auto"], {"idf": False, "batch_size": "auto"}),
     (["--max-length", "6", "--long-text", "window"], {"max_length": 6, "long_text": "window"}),
 ]
@@ -320,7 +323,7 @@ def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
 INVALID = [
     ([], "nothing to score; pass either texts as arguments, -c FILE and -r FILE"),
     (["a cat"], "the candidate has no references"),
-    (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
+    (["sys.txt"], "sys.txt is plain text, not a table. To score files with one text per line"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
     (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
     (["--rescale-with-baseline", "data.csv"], "--rescale-with-baseline took 'data.csv'"),
@@ -342,7 +345,7 @@ INVALID = [
     ([*FILES, "--json", "--per-pair"], "mutually exclusive"),
     (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
     ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray requires --data PATH"),
-    (["a", "b", "-m", "fisher"], "unknown information_measure 'fisher'; did you mean"),
+    (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'; did you mean"),
     (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
     (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
 ]
