@@ -156,10 +156,11 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
     )
     types = chosen_settings(words)
     command.add_options(parser, types)
-    settings = [setting for settings in types for setting in field_types(settings)]
+    # The package's messages contain names of settings; other options of one word are common words.
+    names = {name for settings in types for name in field_types(settings)} | {"sources", "idf"}
     parser.set_defaults(
         as_texts=words[words.index("--") + 1 :] if "--" in words else [],
-        flags=parser.flags([*settings, "sources"]),
+        flags={k: flag for k, flag in parser.flags().items() if k in names or "_" in k},
     )
     parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
     arguments, unknown = parse(words)

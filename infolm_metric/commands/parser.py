@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+import os
 from typing import Any, NoReturn
 
-from infolm_metric.core.checks import nearest
+from infolm_metric.core.checks import NAMES_ELSEWHERE, nearest
 
 WRONG_INPUT = 2
 TEXT = "TEXT"  # placeholder of arguments that may be empty
@@ -36,16 +36,21 @@ class Parser(argparse.ArgumentParser):
         self.register("type", int, _whole_number)
         self.register("type", float, _number)
 
-    def flags(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the flags of these settings, and of all options with several words, by name."""
+    def flags(self) -> dict[str, str]:
+        """Return the flags of all options by the names of their values in Python."""
         options = [action for action in self._actions if action.option_strings]
-        known = {action.dest: action.option_strings[-1] for action in options}
-        return {name: flag for name, flag in known.items() if name in {*names} or "_" in name}
+        return {action.dest: action.option_strings[-1] for action in options}
 
     def suggest(self, flag: str) -> str:
-        """Return a question that names a similar flag, or "" if there is none."""
-        flags = {name.lstrip("-"): name for name in self._option_string_actions}
-        hint = nearest(flag.lstrip("-"), flags)
+        """Return a question that names a similar flag, or "" if there is none.
+
+        The flag may also resemble the name of a setting, here or in other libraries.
+        """
+        flags = {name.replace("_", "-"): option for name, option in self.flags().items()}
+        flags |= {name.lstrip("-"): name for name in self._option_string_actions}
+        name = flag.lstrip("-")
+        elsewhere = NAMES_ELSEWHERE.get(name.replace("-", "_"), name)
+        hint = nearest(elsewhere.replace("_", "-"), flags)
         return hint if hint.startswith("did you mean") else ""
 
     def error(self, message: str) -> NoReturn:
@@ -64,7 +69,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Strict(argparse.Action):
-    """Action that rejects empty values, and a second value unless values are collected."""
+    """Action that expands tildes, and rejects empty values and values that replace another."""
 
     passed = False
 
@@ -75,12 +80,20 @@ class _Strict(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        if "" in (values if isinstance(values, list) else [values]) and self.metavar != TEXT:
-            raise argparse.ArgumentError(self, "got an empty string. Pass a value, or omit it")
+        if self.metavar != TEXT:
+            values = [*map(_path, values)] if isinstance(values, list) else _path(values)
+            if "" in (values if isinstance(values, list) else [values]):
+                raise argparse.ArgumentError(self, "got an empty string. Pass a value, or omit it")
         if self.passed and option_string and not isinstance(self, argparse._AppendAction):
             raise argparse.ArgumentError(self, "passed twice. Remove one of them")
         self.passed = True
         super().__call__(parser, namespace, values, option_string)
+
+
+def _path(value: Any) -> Any:
+    """Expand a tilde, as in --references=~/references.txt, which shells pass on unchanged."""
+    is_path = isinstance(value, str) and value.startswith("~/")
+    return os.path.expanduser(value) if is_path else value
 
 
 def _whole_number(word: str) -> int:

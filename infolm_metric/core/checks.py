@@ -47,6 +47,8 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     # A weak match is harmless if the list follows.
     cutoff = 0.4 if every else 0.6
     matches = matches or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
+    if "," in text and all(part.strip() in names for part in text.split(",")):
+        return "pass each name separately"
     hints = [f"did you mean {names[matches[0]]!r}?"] if matches else []
     if every or not matches:
         labels = [repr(name) for name in dict.fromkeys(names.values())]

@@ -194,3 +194,17 @@ def test_numbers_are_checked(infolm_error, command, action, value):
 def test_a_decimal_comma_is_explained(infolm_error):
     for flag in ("-t", "--alpha", "--interpolation"):
         assert "got '0,5'. Use a decimal point" in infolm_error("score", flag, "0,5", "a", "b")
+
+
+def test_a_tilde_is_expanded_in_every_file_name_but_not_in_texts(
+    infolm_output, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir("/")
+    infolm_output("score", "--candidates=~/sys.txt", "--references=~/ref.txt", "-o", "~/s.json")
+    infolm_output("score", "-c", "~/sys.txt", "-r~/ref.txt", "-r", "~/ref2.txt", "--output=~/s.csv")
+    infolm_output("idf", "~/sys.txt", "~/ref.txt", "--output=~/x.idf")
+    assert {"s.json", "s.csv", "x.idf"} < {file.name for file in tmp_path.iterdir()}
+    arguments = make_parser("score").parse_args(["~/a", "b", "--dataset=~/d", "--model=~/m"])
+    assert arguments.texts == ["~/a", "b"]
+    assert (arguments.dataset, arguments.model_name_or_path) == (f"{tmp_path}/d", f"{tmp_path}/m")
