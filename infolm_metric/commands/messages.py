@@ -11,7 +11,7 @@ from collections.abc import Mapping
 QUOTED = r"""(?<![\w=])(?P<quote>['"])(?:\\.|(?!(?P=quote)).)*(?P=quote)(?!\w)"""
 VALUE = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^\s,;:()]*[^\s,;:().]"""
 # Words such as "alpha" and "device" are names of settings only in certain positions.
-BEFORE = r"(?<!\S)(?:[Uu]nknown|[Ss]et|[Oo]mit|[Pp]ass|[Ww]ithout|[Rr]equires)\s"
+BEFORE = r"(?<!\S)(?i:unknown|set|omit|pass|without|requires)\s"
 AFTER = r"\s(?:must|requires|needs|is|applies)\s"
 INDEX = r"(?:\[\d+\])?"
 

@@ -252,11 +252,6 @@ def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
     for parameter in measure.parameters:
         value = {"alpha": alpha, "beta": beta}[parameter.name]
         scalar = value.item() if getattr(value, "ndim", None) == 0 else value
-        if value is None:
-            raise ValueError(
-                f"{measure.name} requires {parameter.name}. Set {parameter.name} to "
-                f"{parameter.domain}, such as 0.5"
-            )
         try:
             numbers[parameter.name] = check_value(parameter.name, scalar, float)
         except (TypeError, ValueError):
