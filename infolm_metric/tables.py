@@ -97,7 +97,6 @@ def read_rows(path: str) -> Iterator[Row]:
         raise ValueError(
             f"{path}: the name of a table must end in {', '.join(TABLES)}, optionally with .gz; "
             + (JSON_LINES if file_ending(path) == ".json" else "rename it")
-            + "; for plain text use infolm score with --candidates and --references"
         )
     return reader(path)
 

@@ -60,7 +60,7 @@ class BaryScore(evaluate_metric.EvaluateMetric):
 
     >>> BaryScore(layers=0)
     Traceback (most recent call last):
-    ValueError: layers must be at least 1, got 0
+    ValueError: layers must be a number N >= 1 (the last N hidden states), ..., got 0
     """
 
     scorer_type = BaryScorer

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
-from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.settings import EncodingSettings, IDFSetting
 
 GROUND = "sqeuclidean"  # ground cost: squared Euclidean distance
+LAYERS = (
+    "a number N >= 1 (the last N hidden states), 'all', or distinct indices such as 0,3,6 or 4-4 "
+    "(layer 4 alone), where 0 means the embeddings"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,19 +21,21 @@ class BaryScoreSettings(EncodingSettings):
     """Settings of BaryScore.
 
     Args:
-        layers: hidden states to average: a number N (the last N states), "all", or a list of
-            indices such as 0,3,6, where 0 means the embeddings.
+        layers: hidden states to average: a number N (the last N states), "all", or indices such as
+            0,3,6 (in Python, also a list) and ranges such as 6-10, where 0 means the embeddings.
+            4-4 selects layer 4 alone.
 
-    >>> BaryScoreSettings(layers=[6, 5]).layers
-    (5, 6)
+    >>> BaryScoreSettings(layers=[6, 5]).layers, BaryScoreSettings(layers="0,2-4").layers
+    ((5, 6), (0, 2, 3, 4))
     >>> BaryScoreSettings(layers=0)
     Traceback (most recent call last):
-    ValueError: layers must be at least 1, got 0
+    ValueError: layers must be a number N >= 1 (the last N hidden states), ..., got 0
     """
 
     metric = "baryscore"
 
-    layers: int | str | tuple[int, ...] = 5  # as in the authors' code
+    # The default is as in the authors' code.
+    layers: int | str | tuple[int, ...] = field(default=5, metadata={"allowed": LAYERS})
     idf: IDFSetting = "references"
     multi_reference: Literal["min", "mean"] = "min"
 
@@ -75,21 +82,24 @@ class BaryScoreSettings(EncodingSettings):
 
 
 def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
-    """Parse strings such as "0,3,6", and check and sort the indices."""
-    if isinstance(layers, str) and layers != "all":
-        parts = layers.rstrip(",").split(",")
-        if not all(part.strip().isdecimal() for part in parts):
-            raise ValueError(
-                "layers must be a number N (the last N hidden states), 'all', or indices such as "
-                f"0,3,6, got {layers!r}"
-            )
-        layers = tuple(map(int, parts)) if "," in layers else int(layers)
-    if isinstance(layers, tuple):
-        if not layers or len(set(layers)) < len(layers) or min(layers) < 0:
-            raise ValueError(
-                "layers must be one or more distinct hidden-state indices, starting at 0 (the "
-                f"embeddings), got {layers!r}"
-            )
-        return tuple(sorted(layers))
-    check_at_least("layers", layers, 1)
-    return layers
+    """Parse strings such as "0,3-5", and check and sort the indices."""
+    if layers == "all":
+        return layers
+    values = _parse_layers(layers) if isinstance(layers, str) else layers
+    if isinstance(values, int) and values >= 1:
+        return values
+    if isinstance(values, tuple) and values and len({*values}) == len(values) and min(values) >= 0:
+        return tuple(sorted(values))
+    raise ValueError(f"layers must be {LAYERS}, got {layers!r}")
+
+
+def _parse_layers(text: str) -> int | tuple[int, ...] | None:
+    """Parse a number, or indices and ranges separated by commas; return None for other strings."""
+    text = text.replace(" ", "")
+    if text.isdecimal():
+        return int(text)
+    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*,?", text):
+        return None
+    ends = [part.partition("-") for part in text.removesuffix(",").split(",")]
+    ranges = [range(int(first), int(last or first) + 1) for first, _, last in ends]
+    return tuple(chain.from_iterable(ranges)) if all(ranges) else None

@@ -34,8 +34,8 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
 
 
 def run(arguments: argparse.Namespace) -> None:
-    check_at_least("pairs", arguments.pairs, LEAST_PAIRS)
-    check_at_least("references", arguments.references, 1)
+    check_at_least("--pairs", arguments.pairs, LEAST_PAIRS)
+    check_at_least("--references", arguments.references, 1)
     corpus = options.read_corpus(arguments)
     settings = options.read_settings(arguments.metric, arguments)
     texts = [text for text in corpus if text.strip()]

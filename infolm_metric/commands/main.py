@@ -25,11 +25,14 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from infolm_metric import core
+from infolm_metric.commands.messages import name_flags
 from infolm_metric.commands.options import chosen_settings
+from infolm_metric.commands.parser import WRONG_INPUT, Parser
 from infolm_metric.core.checks import nearest
+from infolm_metric.core.settings import field_types
 from infolm_metric.metrics import METRICS, find
 
-FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+FAILED, INTERRUPTED, BROKEN_PIPE = 1, 130, 141
 COMMANDS = {
     "score": "score texts against references",
     "compare": "compare systems, with confidence intervals and significance tests",
@@ -122,8 +125,14 @@ def _run(argv: Sequence[str]) -> int:
         arguments = _parse(name, command, words)
     except SystemExit as stop:
         return int(stop.code or 0)
+
+    def show_warning(message: Warning | str, *location: Any, **stream: Any) -> None:
+        """Print a warning without the line of code that raised it."""
+        text = name_flags(str(message).removeprefix("infolm: "), arguments.flags)
+        print(f"infolm: warning: {text}", file=sys.stderr)
+
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        warnings.showwarning = show_warning
         try:
             command.run(arguments)
         except BrokenPipeError:
@@ -131,38 +140,37 @@ def _run(argv: Sequence[str]) -> int:
         except Exception as error:
             if arguments.verbose:
                 traceback.print_exc()
-            print(f"infolm {name}: error: {str(error) or repr(error)}", file=sys.stderr)
+            message = name_flags(str(error) or repr(error), arguments.flags)
+            print(f"infolm {name}: error: {message}", file=sys.stderr)
             return WRONG_INPUT if isinstance(error, ValueError | TypeError) else FAILED
     return 0
 
 
-def _show_warning(message: Warning | str, *location: Any, **stream: Any) -> None:
-    """Print a warning without the line of code that raised it."""
-    print(f"infolm: warning: {str(message).removeprefix('infolm: ')}", file=sys.stderr)
-
-
 def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
     """Parse a command's arguments; options may appear between texts, but not after `--`."""
-    parser = _Parser(
+    parser = Parser(
         prog=f"infolm {name}",
         usage=command.USAGE,
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
         epilog=(command.__doc__ or "").partition("\n\n")[2],
-        formatter_class=_Help,
-        allow_abbrev=False,  # a new flag could make an abbreviation ambiguous
-        add_help=False,
     )
-    command.add_options(parser, chosen_settings(words))
-    parser.set_defaults(as_texts=words[words.index("--") + 1 :] if "--" in words else [])
+    types = chosen_settings(words)
+    command.add_options(parser, types)
+    # The package's messages contain names of settings; other options of one word are common words.
+    names = {name for settings in types for name in field_types(settings)} | {"sources", "idf"}
+    parser.set_defaults(
+        as_texts=words[words.index("--") + 1 :] if "--" in words else [],
+        flags={k: flag for k, flag in parser.flags().items() if k in names or "_" in k},
+    )
     parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
     arguments, unknown = parse(words)
     if unknown:
+        # Values of unknown options are not reported, because some were taken as arguments.
+        unknown = [word for word in unknown if word.startswith("-")] or unknown
         flag = unknown[0].partition("=")[0]
-        hint = nearest(flag, list(parser._option_string_actions))
+        hint = parser.suggest(flag) if flag.startswith("-") else ""
         if owners := _metrics_with(flag, command):
             hint = f"{flag} is an option of --metric {' and '.join(owners)}"
-        elif not hint.startswith("did you mean"):
-            hint = ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f'; {hint}'}")
     return arguments
 
@@ -176,25 +184,3 @@ def _metrics_with(flag: str, command: Any) -> list[str]:
         if flag in parser._option_string_actions:
             names.append(name)
     return names
-
-
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help formatter with 100 columns and a single placeholder for all aliases of a flag."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=27, width=100)
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        text = super()._format_action_invocation(action)
-        *aliases, last = text.split(", ")
-        return ", ".join([*(flag.partition(" ")[0] for flag in aliases), last])
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Print the message on one line, without the usage line, and exit."""
-        argument, _, problem = message.partition(": ")
-        if problem.startswith("expected"):
-            flag = argument.split("/")[-1].removeprefix("argument ")
-            message += f"; to pass a value that starts with a dash, use {flag}=VALUE"
-        self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")

@@ -109,7 +109,24 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> 
             single = field.name == settings.names_field and len(value) == 1
             defaults[field.name] = value[0] if single else value
     names = [arguments.metric] if isinstance(arguments.metric, str) else arguments.metric
-    return _with_idf(settings.of(**defaults), getattr(arguments, "idf", None), names)
+    return _with_idf(
+        _check_used(settings.of(**defaults), arguments), getattr(arguments, "idf", None), names
+    )
+
+
+def _check_used(settings: Any, arguments: argparse.Namespace) -> Any:
+    """Return the settings; raise ValueError if the requested scores do not use an argument.
+
+    infolm baseline has no option for scores, because it computes all of them.
+    """
+    if hasattr(arguments, settings.names_field):
+        for name in sorted(settings.unused):
+            if getattr(arguments, name, None) is not None:
+                raise ValueError(
+                    f"{name} is not used by {', '.join(settings.names)}. Omit {name}, or set "
+                    f"{settings.names_field} to a score that uses it"
+                )
+    return settings
 
 
 def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:

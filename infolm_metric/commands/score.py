@@ -122,7 +122,7 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
         raise ValueError("--restart requires a job; add -o SCORES.jsonl")
     if arguments.workers is not None and output_format != "ray":
         raise ValueError("--workers requires --engine ray")
-    check_at_least("workers", arguments.workers, 1)
+    check_at_least("--workers", arguments.workers, 1)
     if output_format == "ray" and not source.load:
         raise ValueError("--engine ray requires --data PATH or --dataset NAME")
     return output_format

@@ -89,6 +89,11 @@ def check_input_mode(
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
         raise ValueError(f"{problem}; pass either {INPUT_MODES}{hint}")
+    if table and table.lower().removesuffix(".gz").endswith((".txt", ".text")):
+        raise ValueError(
+            f"{table} is plain text, not a table. To score files with one text per line, run "
+            "infolm score -c CANDIDATES -r REFERENCES"
+        )
     columns = options.target_columns(arguments)
     if (texts or parallel) and (arguments.candidate_column or columns):
         side = "source" if getattr(arguments, "source_column", None) else "reference"

@@ -30,8 +30,8 @@ PACKAGE = "package"
 WEIGHT_FIELDS = ("idf", "weights")  # also with the prefix of a combined metric
 # Signature fields that a baseline does not depend on, or that are separate parts of its key.
 NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
-# Signature fields that matter only with several references.
-MULTI_REFERENCE_FIELDS = ("multi_reference",)
+# Signature field that matters only with several references (also with a prefix).
+MULTI_REFERENCE = "multi_reference"
 REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
 
 # Signature (without the fields in NOT_IN_KEY), weighting scheme and number of references.
@@ -142,6 +142,11 @@ class Baseline:
         """Hash of the contents, as twelve hexadecimal digits."""
         return stable_hash(self._records())[:12]
 
+    @cached_property
+    def _stats_by_key(self) -> dict[Key, BaselineStats]:
+        # Files of earlier versions contain fields that keys no longer have.
+        return {baseline_key(*key): stats for key, stats in self.stats.items()}
+
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Baseline) else False
 
@@ -154,15 +159,13 @@ class Baseline:
 
     def find(self, key: Key) -> BaselineStats:
         """Return the statistics for a `baseline_key`; raise BaselineNotFoundError if none match."""
-        _, weights, references = key
-        if key in self.stats:
-            return replace(self.stats[key], source=self.source)
+        signature, weights, references = key
+        if key in self._stats_by_key:
+            return replace(self._stats_by_key[key], source=self.source)
         entries = [entry for entry in self.stats if entry[1:] == key[1:]]
-        single = key[0].without(MULTI_REFERENCE_FIELDS), weights
+        single = baseline_key(signature, weights, 1)
         counts = [
-            count
-            for fields, kind, count in self.stats
-            if (fields.without(MULTI_REFERENCE_FIELDS), kind) == single
+            count for fields, kind, count in self.stats if baseline_key(fields, kind, 1) == single
         ]
         if not self.stats:
             problem = " contains no baseline for this metric"
@@ -226,10 +229,12 @@ def baseline_key(signature: Signature, weights: str, references: int) -> Key:
     >>> signature = Signature({"metric": "menli", "infolm.idf": False, "multi_reference": "max"})
     >>> baseline_key(signature, "uniform", 1)
     ('metric:menli', 'uniform', 1)
+    >>> baseline_key(signature, "uniform", 2)
+    ('metric:menli|multi_reference:max', 'uniform', 2)
     """
-    nested = [name for name in signature.fields if name.rpartition(".")[2] in WEIGHT_FIELDS]
-    names = (*NOT_IN_KEY, *nested, *(MULTI_REFERENCE_FIELDS if references == 1 else ()))
-    return signature.without(names), weights, references
+    dropped = {*WEIGHT_FIELDS, *([MULTI_REFERENCE] if references == 1 else [])}
+    nested = [name for name in signature.fields if name.rpartition(".")[2] in dropped]
+    return signature.without((*NOT_IN_KEY, *nested)), weights, references
 
 
 def resolve_baseline(

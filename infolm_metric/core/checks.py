@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
+import re
 import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
@@ -21,6 +22,12 @@ NAMES_ELSEWHERE = {
     **dict.fromkeys(("refs", "ref", "target", "targets", "label", "labels"), "references"),
     **dict.fromkeys(("model", "model_name", "model_type", "lang"), "model_name_or_path"),
 }
+# Mapping from common names of devices and types to names in torch.
+VALUES_ELSEWHERE = {
+    **{"gpu": "cuda", "nvidia": "cuda", "half": "float16", "float": "float32"},
+    **{"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"},
+}
+DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
@@ -35,10 +42,14 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     """
     names = dict(choices) if isinstance(choices, Mapping) else {name: name for name in choices}
     text = str(value).lower()
+    text = VALUES_ELSEWHERE.get(text, text)
     matches = [name for name in names if len(text) > 2 and text in name.lower()]
+    matches.sort(key=lambda name: name.lower() != text)  # an equal name first
     # A weak match is harmless if the list follows.
     cutoff = 0.4 if every else 0.6
     matches = matches or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
+    if "," in text and all(part.strip() in names for part in text.split(",")):
+        return "pass each name separately"
     hints = [f"did you mean {names[matches[0]]!r}?"] if matches else []
     if every or not matches:
         labels = [repr(name) for name in dict.fromkeys(names.values())]
@@ -97,19 +108,20 @@ def check_device(name: str) -> None:
         device = torch.device(name)
         if (device.index or 0) < torch.get_device_module(device).device_count():
             return
-        reason = "this machine has no such device; omit it to use the CPU"
-    except RuntimeError as error:
-        reason = str(error).partition("\n")[0]
+        reason = "This machine has no such device. Omit it to use the CPU"
+    except RuntimeError:  # its message lists 20 kinds of devices
+        reason = nearest(name.partition(":")[0], DEVICES).capitalize()
     raise ValueError(
-        f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}: {reason}"
+        f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}. {reason}"
     )
 
 
-def check_value(name: str, value: Any, annotation: Any) -> Any:
+def check_value(name: str, value: Any, annotation: Any, allowed: str = "") -> Any:
     """Check a value against a type annotation and return it as a Python type.
 
     Lists become tuples, and NumPy and torch scalars become Python numbers. Raises TypeError for
-    other types, and ValueError for unknown words and numbers that are not finite.
+    other types, and ValueError for unknown words and numbers that are not finite. Messages describe
+    the values that are `allowed`, by default the types.
 
     >>> check_value("layers", [4, 6], int | tuple[int, ...])
     (4, 6)
@@ -138,7 +150,9 @@ def check_value(name: str, value: Any, annotation: Any) -> Any:
             return tuple(check_value(f"{name}[{i}]", part, member) for i, part in enumerate(value))
         if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
             return value
-    raise TypeError(f"{name} must be {_in_words(kinds)}, got {value!r:.100}")
+    is_number = isinstance(value, str) and re.fullmatch(r"-?\d*,\d+", value) and float in kinds
+    remedy = ". Use a decimal point" if is_number else ""
+    raise TypeError(f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}{remedy}")
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
@@ -213,10 +227,12 @@ def _is_list(value: Any) -> bool:
     return bool(ordered) and not isinstance(value, str | bytes)
 
 
-def _in_words(kinds: Iterable[Any]) -> str:
+def _in_words(kinds: Collection[Any]) -> str:
     """Describe the allowed types for messages."""
     words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
-    words |= {str: "a name or path", tuple: "a list of values", NoneType: "None"}
+    words |= {str: "a string", tuple: "a list of values", NoneType: "None"}
+    if os.PathLike in map(_origin, kinds):
+        words[str] = "a name or path"
     labels = []
     for kind in kinds:
         if _origin(kind) is Literal:

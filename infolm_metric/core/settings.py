@@ -14,6 +14,7 @@ import typing
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -47,9 +48,10 @@ class Settings:
 
     A metric defines its settings as dataclass fields of a subclass, and describes them under
     "Args:" in its docstring. Annotations define the allowed types and words, and `__post_init__`
-    checks further conditions. A field's metadata may contain `flags` and `signature`. `flags`
-    are its command-line flags: by default its name with dashes, or an empty tuple if it is not an
-    option. `signature` is its name in signatures, or "" if the scorer adds it.
+    checks further conditions. A field's metadata may contain `flags`, `signature` and `allowed`.
+    `flags` are its command-line flags: by default its name with dashes, or an empty tuple if it is
+    not an option. `signature` is its name in signatures, or "" if the scorer adds it. `allowed`
+    describes its values in messages, by default by their types.
 
     Raises:
         TypeError, ValueError: a value is invalid; the message names the setting.
@@ -63,8 +65,11 @@ class Settings:
     not_in_signature: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
-        for name, annotation in field_types(type(self)).items():
-            object.__setattr__(self, name, check_value(name, getattr(self, name), annotation))
+        types = field_types(type(self))
+        for field in dataclasses.fields(self):
+            name, allowed = field.name, field.metadata.get("allowed", "")
+            value = check_value(name, getattr(self, name), types[name], allowed)
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, **values: Any) -> Self:
@@ -97,6 +102,11 @@ class Settings:
     def idf(self) -> IDFSetting:
         """Token weights. Metrics that weight tokens override this property with a field."""
         return False
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Names of the settings that the requested scores do not use."""
+        return frozenset()
 
     @property
     def idf_sides(self) -> tuple[str, ...]:
@@ -209,8 +219,14 @@ class ModelSettings(Settings):
             everywhere = os.environ.get(ModelSettings.model_variable) == BUNDLED
             name = BUNDLED if everywhere else self.default_model
         path = os.path.expanduser(name)
-        # Absolute, because workers have different working directories.
-        return os.path.abspath(path) if name != BUNDLED and os.path.isdir(path) else str(name)
+        if name != BUNDLED and os.path.isdir(path):
+            return os.path.abspath(path)  # workers have different working directories
+        # No model on the Hub has such a name, because names have owners.
+        similar = get_close_matches(str(name).lower(), [BUNDLED], cutoff=0.75)
+        if similar and name != BUNDLED and "/" not in str(name):
+            source = "model_name_or_path" if self.model_name_or_path else self.model_variable
+            raise ValueError(f"unknown {source} {name!r}; did you mean {BUNDLED!r}?")
+        return str(name)
 
 
 @dataclass(frozen=True, kw_only=True)

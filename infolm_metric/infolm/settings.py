@@ -81,13 +81,22 @@ class InfoLMSettings(EncodingSettings):
         """Return the upper bound of a measure with these settings, or infinity."""
         return upper_bound(measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta)
 
+    @property
+    def unused(self) -> frozenset[str]:
+        """Names of the settings that no requested measure uses.
+
+        >>> sorted(InfoLMSettings(information_measure=["l1", "renyi"], alpha=2).unused)
+        ['beta']
+        """
+        measures = [MEASURES[name] for name in self.names]
+        used = {parameter.name for measure in measures for parameter in measure.parameters}
+        if not all(measure.symmetric for measure in measures):
+            used.add("symmetrize")
+        return frozenset(("alpha", "beta", "symmetrize")) - used
+
     def signature_fields(self) -> dict[str, object]:
         """Return the signature fields, without the settings that no measure uses."""
-        measures = [MEASURES[name] for name in self.names]
-        parameters = {parameter.name for measure in measures for parameter in measure.parameters}
-        unused = {"alpha", "beta"} - parameters
-        if all(measure.symmetric for measure in measures):
-            unused.add("symmetrize")
+        unused = set(self.unused)
         if not self.interpolation:
             unused.add("interpolation")
         if self.masking == "token":

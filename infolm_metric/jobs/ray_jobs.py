@@ -30,9 +30,9 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
 from infolm_metric.core.scorer import Run, Scorer
 from infolm_metric.core.signature import Signature
-from infolm_metric.tables import Source, TableFiles, file_ending, parse_pair, row_type
 from infolm_metric.jobs.ray_tables import find_tables, open_tables, read_schema
 from infolm_metric.jobs.resume import Range, add_scores, check_new_columns, means, result_columns
+from infolm_metric.tables import Source, TableFiles, file_ending, parse_pair, row_type
 
 if TYPE_CHECKING:
     from ray.data import Dataset

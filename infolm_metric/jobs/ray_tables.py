@@ -21,8 +21,8 @@ import ray.data
 from infolm_metric.core.files import json_line
 from infolm_metric.core.inputs import batches
 from infolm_metric.core.results import user_stacklevel
-from infolm_metric.tables import TABLES, Cells, Source, TableFiles, file_ending, parse_pair
 from infolm_metric.jobs.resume import check_new_columns
+from infolm_metric.tables import TABLES, Cells, Source, TableFiles, file_ending, parse_pair
 
 ROWS = 1024  # rows that are converted together
 BLOCK = 1 << 17  # bytes of a block; a block is the smallest unit of work for an actor

@@ -102,8 +102,8 @@ class MENLISettings(NLISettings):
             object.__setattr__(self, "formula", names)
         if self.combination == RECALL and self.combine_baseline is not None:
             raise ValueError(
-                "combine_baseline must be None with combine_with='recall', got "
-                f"{self.combine_baseline!r}; recall needs no baseline"
+                "combine_with='recall' needs no baseline, but got combine_baseline="
+                f"{self.combine_baseline!r}. Omit combine_baseline"
             )
         baseline = resolve_baseline(
             str(self.combination), self.combine_baseline, "combine_baseline"

@@ -215,7 +215,7 @@ def evaluate_robustness(
         if "candidates" in scorer.settings.idf_sides:
             raise ValueError(
                 "idf='separate' would compute the token weights of candidates from attacked texts; "
-                "use 'references', False or a table"
+                "use idf='references', idf=False or a table"
             )
     results: dict[str, MetricResult] = {}
     for name, scorer in scorers.items():

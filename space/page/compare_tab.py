@@ -108,9 +108,12 @@ def _open_with(component: Component, update: Any) -> None:
 
 
 def reproduce(answer: Answer) -> list[str]:
-    """Return Python code and a command that omit default settings, and the signature."""
-    defaults = SCORERS[answer.metric]().settings
-    settings = {k: v for k, v in answer.settings.items() if v != getattr(defaults, k)}
+    """Return Python code and a command that omit default settings, and the signature.
+
+    Both name the model even if it is the default, which depends on environment variables.
+    """
+    defaults = vars(SCORERS[answer.metric]().settings) | {"model_name_or_path": None}
+    settings = {k: v for k, v in answer.settings.items() if v != defaults[k]}
     code = CODE.format(
         scorer=SCORERS[answer.metric].__name__,
         settings=", ".join(f"{k}={v!r}" for k, v in settings.items()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +17,13 @@ from infolm_metric.core.signature import Signature
 
 from . import baryscore_view, infolm_view, limits, menli_view
 from .appearance import NO_VERDICT, ExplanationView, shorten
+from .fair_lock import FairLock
 from .settings import LABELS, SCORERS, check_settings, default
 
 # Modules that explain scores, by metric.
 VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
 # Lock that is held while a model is loaded or used, because tokenizers are not thread-safe.
-LOCK = threading.RLock()
+LOCK = FairLock()
 REUSE_BYTES = 1 << 28  # cache of encoded texts, per scorer
 EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # invalid input; other errors are bugs
 
@@ -113,8 +113,10 @@ class Answer:
         """Return the API's answer."""
         names = ("metric", "score", "higher_is_better", "verdict", "warnings", "signature")
         unrelated = self.baseline and vars(self.baseline)
-        details = {"explained_reference": self.closest, "unrelated": unrelated}
-        return {name: getattr(self, name) for name in names} | details | {"why": self.view.details}
+        with LOCK:
+            details = {"explained_reference": self.closest, "why": self.view.details}
+            values = {name: getattr(self, name) for name in names}
+        return values | {"unrelated": unrelated} | details
 
 
 @functools.cache
@@ -145,8 +147,8 @@ def compare(
         side = "reference" if candidate.strip() else "candidate"
         raise ValueError(f"the {side} is empty; enter some text")
     model = settings["model_name_or_path"]
-    limits.check_compared(token_counts([candidate, *references], model), model)
     with LOCK:
+        limits.check_compared(token_counts([candidate, *references], model), model)
         scorer = load_scorer(metric, model)
         metric_settings = scorer.settings.replace(**settings)
         statistics = scorer.count(pairs.texts_by_side, metric_settings)
@@ -154,7 +156,7 @@ def compare(
         options = settings
         if "idf" in vars(scorer.settings):  # the explanation uses a single reference
             options = {**settings, "idf": statistics.idf_tables(metric_settings)[1]}
-        return Answer(
+        answer = Answer(
             metric=metric,
             settings=settings,
             candidate=candidate,
@@ -169,6 +171,8 @@ def compare(
             scorer=scorer,
             options=options,
         )
+        _ = answer.special  # computed here, so that a visitor does not wait for the lock again
+        return answer
 
 
 def score_in_parts(
@@ -176,7 +180,7 @@ def score_in_parts(
 ) -> Iterator[int | dict[str, Any]]:
     """Yield the number of scored pairs after each part, and finally the result.
 
-    Between parts, other visitors are served, and scoring stops if the visitor has disconnected.
+    Between parts, waiting visitors are served, and scoring stops if the visitor has disconnected.
     Token weights are estimated from all pairs, so the scores are the same as in a single call.
     `counts` are the numbers of tokens in the texts of each pair.
     """

@@ -11,6 +11,9 @@ LAYERS = [
     ("3", 3, "last3"),
     ("0,3", (0, 3), "0+3"),
     ("4,", (4,), "4"),
+    ("4-4", (4,), "4"),
+    ("4-6", (4, 5, 6), "4+5+6"),
+    ("0, 2-3, 5", (0, 2, 3, 5), "0+2+3+5"),
     (np.array([5, 4]), (4, 5), "4+5"),
     ([np.int64(4), np.uint8(5)], (4, 5), "4+5"),
     (np.int64(3), 3, "last3"),
@@ -25,21 +28,35 @@ def test_layers_may_be_a_number_all_or_indices(layers, indices, signature_field)
 
 
 INVALID_LAYERS = [
-    (0, "layers must be at least 1, got 0"),
-    (2.5, "layers must be a whole number"),
-    ("al", "layers must be a number N .*, 'all', or indices .*'al'"),
-    ([], "layers must be one or more distinct"),
-    ([1, 1], "distinct hidden-state indices"),
-    ([-1], "layers must"),
-    (np.array([[4]]), "layers must be"),
-    ([1, "2"], "layers.* must be a whole number, got '2'"),
+    0,
+    -1,
+    2.5,
+    "",
+    "al",
+    "-4",
+    "4-",
+    "1-4-6",
+    "6-4",
+    "0,6-4",
+    "1,1",
+    "1,0-2",
+    [],
+    [1, 1],
 ]
+INVALID_LAYERS += [[-1], np.array([[4]]), {4}, True]
 
 
-@pytest.mark.parametrize(("layers", "word"), INVALID_LAYERS)
-def test_invalid_layers_are_rejected(layers, word):
-    with pytest.raises((TypeError, ValueError), match=word):
+@pytest.mark.parametrize("layers", INVALID_LAYERS, ids=str)
+def test_messages_about_invalid_layers_show_every_form(layers):
+    forms = r"layers must be a number N >= 1 .*last N.*, 'all', or .*0,3,6 .*4-4.*got "
+    with pytest.raises((TypeError, ValueError), match=forms) as error:
         BaryScoreSettings(layers=layers)
+    assert str(error.value).endswith(repr(tuple(layers) if type(layers) is list else layers))
+
+
+def test_indices_must_be_whole_numbers():
+    with pytest.raises(TypeError, match=r"layers\[1\] must be a whole number, got '2'"):
+        BaryScoreSettings(layers=[1, "2"])
 
 
 INDICES = [(2, 4, (2, 3)), (4, 4, (0, 1, 2, 3)), ("all", 3, (0, 1, 2)), ((0, 6), 7, (0, 6))]

@@ -165,7 +165,10 @@ OPTIONS = [
     (["-m", "kl", "--measure", "l1"], {"information_measure": ["kl", "l1"]}),
     (["-m", "alpha", "--alpha", "-2"], {"information_measure": "alpha", "alpha": -2}),
     (["-m", "beta", "--beta", "1e-3"], {"information_measure": "beta", "beta": 1e-3}),
-    (["--symmetrize", "none", "-t", "1e-1"], {"symmetrize": "none", "temperature": 0.1}),
+    (
+        ["-m", "kl", "--symmetrize", "none", "-t", "1e-1"],
+        {"information_measure": "kl", "symmetrize": "none", "temperature": 0.1},
+    ),
     (["--idf", "none", "--batch-size", "auto"], {"idf": False, "batch_size": "auto"}),
     (["--max-length", "6", "--long-text", "window"], {"max_length": 6, "long_text": "window"}),
 ]
@@ -346,7 +349,7 @@ INVALID = [
     (["-c", "sys.txt", "-r", "folder"], "folder must be a file, but it is a folder"),
     (["--dataset", "data.csv"], "but data.csv is a file. Pass it with --data"),
     (["--dataset", "folder"], "doesn't contain any data files"),
-    (["sys.txt"], "sys.txt: the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
+    (["sys.txt"], "sys.txt is plain text, not a table. To score files with one text per line"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
     (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
     (["--rescale-with-baseline", "data.csv"], "--rescale-with-baseline took 'data.csv'"),
@@ -368,7 +371,7 @@ INVALID = [
     ([*FILES, "--json", "--per-pair"], "mutually exclusive"),
     (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
     ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray requires --data PATH"),
-    (["a", "b", "-m", "fisher"], "unknown information_measure 'fisher'; did you mean"),
+    (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'; did you mean"),
     (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
     (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
 ]

@@ -6,12 +6,14 @@ import math
 import random
 import statistics
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infolm_metric import IDF, BaryScorer, InfoLM, InfoLMScorer
+from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.core import baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.metrics import METRICS, find
@@ -198,6 +200,26 @@ def test_the_packaged_baseline_matches_the_bundled_model(metric, no_model):
     identity = scorer.models.checkpoint(scorer.settings).identity
     assert all(f"|model:{identity}" in signature for signature, *_ in baseline.stats)
     assert all(stats.is_valid and stats.pairs >= 500 for stats in baseline.stats.values())
+
+
+BUNDLED: dict[str, Any] = {"model_name_or_path": "bundled"}
+MEANS = [
+    ("infolm", {"multi_reference": "mean"}),
+    ("baryscore", {"multi_reference": "mean"}),
+    ("menli", {"multi_reference": "mean"}),
+    ("menli", {"combine_with": BaryScoreSettings(**BUNDLED, idf=False, multi_reference="mean")}),
+]
+
+
+@pytest.mark.parametrize(("metric", "options"), MEANS, ids=str)
+def test_the_reduction_matters_only_with_several_references(metric, options, no_model):
+    scorer = find(metric).scorer_type()(**BUNDLED)
+    minimum = {"combine_with": options["combine_with"].metric} if "combine_with" in options else {}
+    mean, default = scorer.settings.replace(**options), scorer.settings.replace(**minimum)
+    statistics = scorer.count({"references": TEXTS}, default)
+    assert scorer.baseline_stats(mean, statistics, None, [2]) == {}
+    found = [scorer.baseline_stats(s, statistics, None, [1]) for s in (mean, default)]
+    assert found[0] == found[1] != {}
 
 
 # Files

@@ -56,6 +56,7 @@ INVALID = [  # values, pattern of the message
     ({"sise": 3}, "'size'"),
     ({"size": 1.5}, "whole number"),
     ({"share": "0.5"}, "number"),
+    ({"share": "0,5"}, r"got '0,5'\. Use a decimal point"),
     ({"share": math.inf}, "finite"),
     ({"layers": [4, 2.5]}, r"layers\[1\]"),
     ({"kind": "maen"}, "'mean'"),
@@ -74,7 +75,12 @@ INVALID = [  # values, pattern of the message
     ({"batch_size": "8"}, "a whole number or 'auto', got '8'"),
     ({"tokenize_processes": 0}, "at least 1"),
     ({"reuse_memory": -1}, "at least 0"),
-    ({"device": "gpu"}, "device"),
+    ({"device": "gpu"}, r"'gpu'\. Did you mean 'cuda'\?$"),
+    ({"device": "GPU:0"}, r"Did you mean 'cuda'\?$"),
+    ({"device": "npux"}, "Known: 'cpu', 'cuda', 'mps', 'xpu'$"),
+    ({"dtype": "fp16"}, "did you mean 'float16'"),
+    ({"dtype": "bf16"}, "did you mean 'bfloat16'"),
+    *(({"model_name_or_path": name}, "'bundled'") for name in ("bundeld", "Bundled", "bundle")),
     ({"device": "cuda:99"}, "cuda:99"),
     ({"device": "meta"}, "meta"),
     ({"device": 0}, "'cuda:0'"),
@@ -192,11 +198,23 @@ def test_paths_of_model_folders_become_absolute(way, path, tmp_path, monkeypatch
     assert example.model_name_or_path == example.replace(size=3).model_name_or_path == absolute
 
 
-@pytest.mark.parametrize("name", ["bundled", "some-one/model", "./none"])
+@pytest.mark.parametrize("name", ["bundled", "some-one/model", "./none", "me/bundeld", "bert"])
 def test_model_names_that_are_not_folders_are_unchanged(name, tmp_path, monkeypatch):
     (tmp_path / "bundled").mkdir()  # "bundled" always means the model in the package
     monkeypatch.chdir(tmp_path)
     assert Example.of(model_name_or_path=name).model_name_or_path == name
+
+
+def test_a_folder_may_have_a_name_that_resembles_bundled(tmp_path, monkeypatch):
+    (tmp_path / "bundeld").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert Example.of(model_name_or_path="bundeld").model_name_or_path.endswith("/bundeld")
+
+
+def test_a_misspelled_environment_variable_is_named(monkeypatch):
+    monkeypatch.setenv("INFOLM_MODEL", "bundeld")
+    with pytest.raises(ValueError, match="INFOLM_MODEL 'bundeld'; did you mean 'bundled'"):
+        Example()
 
 
 # Derived values

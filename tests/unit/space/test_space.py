@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 import threading
+import time
 
 import gradio as gr
 import numpy as np
@@ -20,6 +21,7 @@ from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
 from infolm_metric.models.nli import NLIModel
 from space.page import appearance, compare_tab, file_tab, limits, scoring, settings
+from space.page.fair_lock import FairLock
 from space.page.scoring import compare
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
@@ -138,11 +140,16 @@ SHOWN_SETTINGS = [
 ]
 
 
+@pytest.mark.parametrize("server", ["bundled", ""])
 @pytest.mark.parametrize(("metric", "options"), SHOWN_SETTINGS)
-def test_displayed_code_and_command_print_the_displayed_score(metric, options, capsys):
+def test_displayed_code_and_command_print_the_displayed_score(
+    metric, options, server, capsys, monkeypatch
+):
+    monkeypatch.setenv("INFOLM_MODEL", server)  # unset on the visitor's machine
     answer = compare(metric, PAIR[0], [*PAIR[1], "It's a \\ cat."], options)
     code, command, signature = compare_tab.reproduce(answer)
     assert signature == answer.signature
+    monkeypatch.delenv("INFOLM_MODEL")
     exec(code, {})
     assert float(capsys.readouterr().out) == pytest.approx(answer.score, abs=1e-6)
     program, *arguments = shlex.split(command)
@@ -396,3 +403,56 @@ def test_visitors_do_not_wait_for_each_other():
         assert other.closest == 0
     thread.join(60)
     assert not thread.is_alive()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_pair_waits_for_at_most_two_parts_of_a_file(metric, monkeypatch, tmp_path):
+    """Count the parts during which the pair waits.
+
+    From the tenth part on, a part lasts until the pair waits or has been answered, so the count
+    does not depend on the speed.
+    """
+    rows = [{"prediction": PAIR[0], "references": PAIR[1]}] * 40
+    path, parts, waits = write_lines(tmp_path / "pairs.jsonl", rows), 0, 0
+    compare(metric, *PAIR).as_dict()  # loads the model
+    pair = threading.Thread(target=lambda: compare(metric, *PAIR).as_dict())
+    shared_scorer = scoring.load_scorer(metric, "bundled")
+    score_part = shared_scorer.score_part
+
+    def score_until_the_pair_waits(*arguments):
+        nonlocal parts, waits
+        if threading.current_thread() is not pair:
+            parts += 1
+            if parts == 10:
+                pair.start()
+            while pair.is_alive() and len(scoring.LOCK._queue) == 1:
+                time.sleep(1e-3)
+            waits += len(scoring.LOCK._queue) > 1
+        return score_part(*arguments)
+
+    monkeypatch.setattr(limits, "PART_WORK", 1)
+    monkeypatch.setattr(shared_scorer, "score_part", score_until_the_pair_waits)
+    steps = list(file_tab.iter_scores(str(path), metric, None, None, None))
+    pair.join(60)
+    assert not pair.is_alive() and len(steps) == 40 + 1 and 1 <= waits <= 2
+
+
+def test_threads_obtain_the_lock_in_the_order_of_their_requests():
+    lock, order = FairLock(), []
+
+    def visit(name):
+        with lock, lock:  # reentrant
+            order.append(name)
+
+    threads = [threading.Thread(target=visit, args=[name], daemon=True) for name in range(5)]
+    with pytest.raises(ZeroDivisionError), lock, lock:
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            while len(lock._queue) <= number:
+                time.sleep(1e-3)
+        raise ZeroDivisionError  # which must release the lock
+    visit("last")
+    for thread in threads:
+        thread.join(60)
+    assert order == [*range(5), "last"]

@@ -1,0 +1,211 @@
+"""Messages of commands name flags, values and remedies, for every option."""
+
+import importlib
+import re
+import shlex
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from infolm_metric import InfoLMScorer
+from infolm_metric.commands.main import COMMANDS
+from infolm_metric.commands.messages import name_flags
+from infolm_metric.commands.options import chosen_settings, read_settings
+from infolm_metric.commands.parser import TEXT, Parser
+from infolm_metric.core.settings import flags, ordered_fields
+from infolm_metric.metrics import METRICS
+
+SETTINGS = [
+    (metric, field.name, flags(field)[-1])
+    for metric in METRICS
+    for field in ordered_fields(METRICS[metric].settings_type())
+    if flags(field)
+]
+FLAGS = {name: flag for _, name, flag in SETTINGS}
+# Settings that accept any string, except for a wrong value that only this setting has.
+WRONG = {"model_name_or_path": "bundeld", "model_revision": None, "combine_with": "bary"}
+WRONG |= {"device": "gpu", "probabilities": None, "combine_baseline": None}
+
+
+def make_parser(command, metric="infolm"):
+    parser = Parser(prog="infolm")
+    module = importlib.import_module(f"infolm_metric.commands.{command}")
+    module.add_options(parser, chosen_settings(["--metric", metric]))
+    return parser
+
+
+def options(accepts):
+    """Return the command and an option, for all options that satisfy a condition."""
+    return [
+        pytest.param(command, action, id=f"{command} {action.option_strings[-1]}")
+        for command in COMMANDS
+        for action in make_parser(command, "menli")._actions
+        if action.option_strings and action.dest != "help" and accepts(action)
+    ]
+
+
+# Settings are named as flags
+
+
+@pytest.mark.parametrize(("metric", "name", "flag"), SETTINGS)
+def test_message_about_an_invalid_setting_contains_its_flag_and_value(
+    infolm_error, metric, name, flag
+):
+    value = WRONG.get(name, "?!")
+    if value is None:
+        return
+    errors = infolm_error("score", "--metric", metric, f"{flag}={value}", "a", "b")
+    assert flag in errors and repr(value) in errors
+    assert name not in re.sub(r"'.*?'", "", errors) if "_" in name else "None" not in errors
+
+
+MESSAGES = [
+    ("use idf=False", "use --idf none"),
+    ("pass layers='4-4'.", "pass --layers 4-4."),
+    ("got formula='-c', so omit formula", "got --formula=-c, so omit --formula"),
+    ("set max_length=4: 'long_text=1'", "set --max-length 4: 'long_text=1'"),
+    (
+        "idf must be a word or None, got 'or None, got x'",
+        "--idf must be a word, got 'or None, got x'",
+    ),
+    ("the device and the labels of the model", "the device and the labels of the model"),
+    ("run `infolm idf`; infolm.max_length is 5", "run `infolm idf`; infolm.max_length is 5"),
+    ("cannot read a/max_length.txt", "cannot read a/max_length.txt"),
+    ("the model's alpha; Layers must", "the model's alpha; Layers must"),
+]
+
+
+@pytest.mark.parametrize(("message", "expected"), MESSAGES)
+def test_only_settings_are_replaced_in_messages(message, expected):
+    assert name_flags(message, FLAGS) == expected
+    assert name_flags(message, {}) == message
+
+
+@given(st.text())
+def test_quoted_values_are_not_changed(text):
+    for value in (text, f"{text}long_text={text}", f"alpha must be 1 or None, got {text}"):
+        assert name_flags(f"got {value!r}", FLAGS) == f"got {value!r}"
+
+
+WORDS = [
+    name for metric, name, _ in SETTINGS if metric == "infolm" and name not in ("idf", "dtype")
+]
+
+
+@given(
+    st.sampled_from(["model_name_or_path", "model_revision"]), st.text("ab =-'\"$\\", min_size=1)
+)
+def test_assignments_become_arguments_that_a_shell_and_the_parser_read(name, value):
+    assume(value != "--")  # which argparse drops in Python 3.11
+    words = shlex.split(name_flags(f"{name}={value!r}", FLAGS))
+    arguments = make_parser("score").parse_args([*words, "a", "b"])
+    assert getattr(arguments, name) == value
+
+
+def test_warnings_name_flags(infolm):
+    code, _, errors = infolm("score", "--max-length", "4", "one two three four five", "a b c d e f")
+    assert code == 0 and "--long-text" in errors and "long_text" not in errors
+
+
+def test_task_source_names_the_flag_of_the_sources(infolm_error):
+    errors = infolm_error("score", "--metric", "menli", "--task", "source", "a", "b")
+    assert "--task source" in errors and "pass --sources" in errors
+
+
+# Settings without effect
+
+
+UNUSED = [
+    ("--alpha=0.5", []),
+    ("--beta=0.5", ["-m", "kl", "-m", "l1"]),
+    ("--symmetrize=jeffreys", ["-m", "l1"]),
+]
+WITH_SCORES = ["score a b", "compare sys.txt ref2.txt -r ref.txt", "correlate -", "robustness -"]
+WITH_SCORES += ["select -", "estimate -"]
+
+
+@pytest.mark.parametrize("command", WITH_SCORES)
+@pytest.mark.parametrize(("flag", "measures"), UNUSED)
+def test_options_that_no_measure_uses_are_rejected(infolm_error, command, flag, measures):
+    errors = infolm_error(*command.split(), *measures, flag)
+    assert f"{flag.partition('=')[0]} is not used by " in errors and "set --measure" in errors
+
+
+@pytest.mark.parametrize("options", [["-m", "alpha"], ["-m", "l1", "-m", "renyi"]])
+def test_options_that_a_measure_uses_are_accepted(options):
+    arguments = make_parser("score").parse_args([*options, "--alpha=2", "--symmetrize=none"])
+    assert read_settings("infolm", arguments).alpha == 2
+
+
+def test_baseline_uses_the_parameters_of_all_measures_and_python_ignores_unused_ones():
+    arguments = make_parser("baseline").parse_args(["a.txt", "-o", "b", "--alpha=0.3"])
+    assert read_settings("infolm", arguments).alpha == 0.3
+    assert "alpha" not in str(InfoLMScorer(model_name_or_path="bundled", alpha=2.0).signature())
+
+
+# Options that are repeated, empty or not a number
+
+
+def value_of(action):
+    return [next(iter(action.choices or ["1"]))] if action.nargs != 0 else []
+
+
+@pytest.mark.parametrize(
+    ("command", "action"),
+    options(lambda action: type(action).__mro__[2].__name__ != "_AppendAction"),
+)
+def test_an_option_passed_twice_is_rejected(infolm_error, command, action):
+    words = [action.option_strings[-1], *value_of(action)]
+    metric = (
+        ["--metric=menli"] if "metric" in {a.dest for a in make_parser(command)._actions} else []
+    )
+    if action.dest == "metric":
+        metric = []
+    assert f"{words[0]}: passed twice" in infolm_error(command, *metric, *words, *words)
+
+
+@pytest.mark.parametrize(("command", "action"), options(lambda action: action.nargs != 0))
+def test_an_empty_value_is_rejected(infolm_error, command, action):
+    flag = action.option_strings[-1]
+    metric = [] if command in ("attack", "register") or flag == "--metric" else ["--metric=menli"]
+    errors = infolm_error(command, *metric, f"{flag}=")
+    assert re.search(rf"{flag}: (got an empty string|invalid choice: ''|.* number, got '')", errors)
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "register"])
+def test_an_empty_file_name_is_rejected_but_an_empty_text_is_accepted(infolm_error, command):
+    (*_, positional) = (a for a in make_parser(command)._actions if not a.option_strings)
+    if positional.metavar == TEXT:
+        assert make_parser(command).parse_args(["", "a"]).texts == ["", "a"]
+    else:
+        others = ["-o", "x"] if command in ("idf", "baseline") else []
+        others = ["-r", "ref.txt"] if command == "compare" else others
+        errors = infolm_error(command, "", *others)
+        assert f"{positional.metavar}: got an empty string" in errors
+
+
+@pytest.mark.parametrize(("command", "action"), options(lambda action: action.type in (int, float)))
+@pytest.mark.parametrize("value", ["1,5", "ten", "2e"])
+def test_numbers_are_checked(infolm_error, command, action, value):
+    errors = infolm_error(command, f"{action.option_strings[-1]}={value}")
+    assert "number, got " + repr(value) in errors
+
+
+def test_a_decimal_comma_is_explained(infolm_error):
+    for flag in ("-t", "--alpha", "--interpolation"):
+        assert "got '0,5'. Use a decimal point" in infolm_error("score", flag, "0,5", "a", "b")
+
+
+def test_a_tilde_is_expanded_in_every_file_name_but_not_in_texts(
+    infolm_output, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir("/")
+    infolm_output("score", "--candidates=~/sys.txt", "--references=~/ref.txt", "-o", "~/s.json")
+    infolm_output("score", "-c", "~/sys.txt", "-r~/ref.txt", "-r", "~/ref2.txt", "--output=~/s.csv")
+    infolm_output("idf", "~/sys.txt", "~/ref.txt", "--output=~/x.idf")
+    assert {"s.json", "s.csv", "x.idf"} < {file.name for file in tmp_path.iterdir()}
+    arguments = make_parser("score").parse_args(["~/a", "b", "--dataset=~/d", "--model=~/m"])
+    assert arguments.texts == ["~/a", "b"]
+    assert (arguments.dataset, arguments.model_name_or_path) == (f"{tmp_path}/d", f"{tmp_path}/m")
