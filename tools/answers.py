@@ -115,9 +115,9 @@ def texts_of(rows: Rows) -> tuple[list[str], list[list[str]]]:
 
 def nli_probabilities(rows: Rows) -> np.ndarray:
     """Return the probabilities e, n and c for each reference of each row, [references, 3]."""
-    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
+    run: Any = MENLIScorer(model_name_or_path="bundled", reuse_memory=0).prepare()
     chunks = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
-    parts = [scorer.probabilities(Pairs(*texts_of(chunk)), scorer.settings) for chunk in chunks]
+    parts = [run.pair_probabilities(Pairs(*texts_of(chunk)), "hr") for chunk in chunks]
     return np.concatenate(parts)
 
 

@@ -65,7 +65,7 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "temperature": [0.01, 0.25, 1.0, 100.0],
         "symmetrize": ["jeffreys", "jensen", "none", "reverse"],
         "interpolation": [0.0, 0.3, 1.0],
-        "masks_per_pass": [0, 1, 3],
+        "masking": ["token", "none"],
     },
     "baryscore": {**COMMON, **TEXTS, "layers": [1, 3, "all", [0, 2], "1,3"]},
     "menli": {
@@ -78,7 +78,6 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "combine_with": [None, "infolm", "baryscore", "recall", "none"],
         "nli_weight": [0.0, 0.2, 1.0],
         "labels": [None, "contradiction,neutral,entailment"],
-        "probabilities": [True, False],
     },
 }
 

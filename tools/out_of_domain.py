@@ -13,6 +13,7 @@ import gzip
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from infolm_metric import InfoLMScorer
 from tools.data import read_json_lines
@@ -24,13 +25,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", type=Path, nargs="*", help="JSON Lines or text files")
     options = parser.parse_args()
-    scorer = InfoLMScorer(model_name_or_path="bundled")
+    run: Any = InfoLMScorer(model_name_or_path="bundled").prepare()
     sets = {file.name: read_texts(file) for file in options.files}
     for part, kinds in json.loads(TEXTS_BY_LANGUAGE.read_text(encoding="utf-8")).items():
         sets |= {f"{kind}, {part}": texts for kind, texts in kinds.items()}
     for name, texts in sets.items():
-        weighted = scorer.tokenize_and_weight(list(dict.fromkeys(texts)), None, scorer.settings)
-        count = scorer.count_warnings(weighted, scorer.settings)["out_of_domain"]
+        weighted = run.tokenize_and_weight(list(dict.fromkeys(texts)), None)
+        count = run.count_warnings(weighted)["out_of_domain"]
         print(f"{name}: {count} of {len(weighted)}, {count / len(weighted):.1%}")
 
 

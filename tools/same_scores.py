@@ -46,16 +46,13 @@ LONG_TEXTS: list[tuple[str, dict[str, Any]]] = [
 ENCODINGS: tuple[tuple[str, dict[str, Any]], ...] = (  # for InfoLM, each with all IDF weights
     *(("one", {"temperature": value}) for value in (0.05, 0.25, 1.5, 4.0)),
     *(("one", {"interpolation": value}) for value in (0.1, 0.5)),
-    ("one", {"masks_per_pass": 0, "interpolation": 0.2}),
+    ("one", {"masking": "none", "interpolation": 0.2}),
     ("one", {"batch_size": 3, "reuse_memory": 0}),
-    ("one", {"masks_per_pass": 2, "reuse_memory": 0}),
-    ("long", {"masks_per_pass": 2, "long_text": "window", "max_length": 12}),
     *LONG_TEXTS,
     ("single", {}),
     ("copies", {}),
     ("several", {"multi_reference": "min"}),
     ("several", {"multi_reference": "mean"}),
-    ("several", {"multi_reference": "mean", "masks_per_pass": 2, "reuse_memory": 0}),
 )
 SWEEPS: tuple[dict[str, Any], ...] = (
     {"temperatures": [0.5, 1.0, 1.5], "information_measure": [*BASIC_MEASURES]},

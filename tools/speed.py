@@ -21,7 +21,6 @@ import argparse
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,8 +31,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.settings import BUNDLED_FOLDER
-from infolm_metric.meta_evaluation import correlation, spearman
-from tools.data import Pair, distinct_pairs, equal_pairs, systems_sharing_references, webnlg
+from infolm_metric.meta_evaluation import spearman
+from tools.data import Pair, distinct_pairs, equal_pairs, systems_sharing_references
 from tools.tables import show
 from tools.timing import cpu_name, in_process, median_seconds, peak_memory, run_worker
 
@@ -89,7 +88,7 @@ def load_bertscore(folder: str, device: str) -> Score:
 
 RUNNERS: dict[str, Loader] = {
     "infolm": package_loader(InfoLMScorer, idf=False),
-    "infolm, one pass": package_loader(InfoLMScorer, idf=False, masks_per_pass=0),
+    "infolm, one pass": package_loader(InfoLMScorer, idf=False, masking="none"),
     "baryscore": package_loader(BaryScorer, idf=False),
     "menli": package_loader(MENLIScorer, model_name_or_path="bundled"),
     "torchmetrics InfoLM": load_torchmetrics,
@@ -234,36 +233,6 @@ def sweep(arguments: argparse.Namespace) -> None:
     row = [arguments.pairs, f"{base:.1f}", f"{whole:.1f}", f"{whole / base:.2f}"]
     header = ["pairs", "1 setting, s", f"{count} settings, s", "ratio"]
     show("Many settings from one pass", header, [row], arguments.csv)
-
-
-def masks(arguments: argparse.Namespace) -> None:
-    """Print the speedup from several masks per pass on WebNLG 2020, and the correlations."""
-    ratings = webnlg(arguments.data.parent).parts[""]
-    if arguments.only:
-        ratings = ratings.select(arguments.only.split(","))
-    texts = list(ratings.predictions), [list(group) for group in ratings.references]
-    scorer = InfoLMScorer(
-        model_name_or_path="bundled", temperature=1.5, multi_reference="mean", reuse_memory=0
-    )
-    scorer.score(WARM_UP, WARM_UP[::-1])
-    rows, exact, exact_seconds = [], np.empty(0), 0.0
-    for count in (1, 2, 4, 8, 16):
-        start = time.perf_counter()
-        scores = -np.asarray(scorer.score(*texts, masks_per_pass=count)["scores"])
-        seconds = time.perf_counter() - start
-        if count == 1:
-            exact, exact_seconds = scores, seconds
-        grids = [ratings.grid(column) for column in (exact, scores)]
-        agreement = [
-            correlation(human, grids[1], coefficient)
-            for human in ratings.human.values()
-            for coefficient in ("pearson", "spearman", "kendall")
-        ]
-        orders = spearman(exact, scores), spearman(*(grid.mean(axis=1) for grid in grids))
-        cells = [f"{exact_seconds / seconds:.2f}", *(f"{order:.3f}" for order in orders)]
-        rows.append([count, *cells, f"{100 * np.mean(agreement):.1f}"])
-    header = ["masks per pass", "speedup", "Spearman with exact scores, texts", "systems"]
-    show("Several masks", [*header, "correlation with human scores"], rows, arguments.csv)
 
 
 def dtypes(arguments: argparse.Namespace) -> None:

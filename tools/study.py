@@ -147,7 +147,7 @@ def one_pass(texts: Texts) -> Scores:
     rows = scorer.sweep(
         texts.predictions,
         texts.references,
-        masks_per_pass=0,
+        masking="none",
         temperatures=TEMPERATURES,
         interpolations=INTERPOLATIONS,
         idfs=[idf_table(texts.corpus, scorer)],

@@ -129,8 +129,8 @@ def _score(
     pairs = Pairs.of((row[index], row[systems:]) for index in range(systems) for row in rows)
     scorer, verbose = options.make_scorer(settings), options.progress_enabled(arguments.quiet)
     # The references are the same for all systems, so they are counted only once.
-    statistics = scorer.count(pairs.part(0, len(rows)).texts_by_side, settings)
-    result = scorer.score_part(pairs, settings, statistics, verbose=verbose)
+    run = scorer.prepare(settings, pairs.part(0, len(rows)).texts_by_side)
+    result = run.score(pairs, verbose)
     warn(result.counts, scorer.warning_messages)
     return scorer, result
 

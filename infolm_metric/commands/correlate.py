@@ -162,11 +162,9 @@ def score_ratings(
     # Group texts by sample, so that shared references are encoded once.
     order = np.argsort(ratings.indices[:, 1], kind="stable")
     ranks = np.argsort(order)
-    side = "sources" if getattr(arguments, "source_column", None) else "references"
-    targets = {side: [list(ratings.references[row]) for row in order]}
     result = options.make_scorer(settings).score(
         [ratings.predictions[row] for row in order],
-        **targets,
+        [list(ratings.references[row]) for row in order],
         verbose=options.progress_enabled(arguments.quiet),
     )
     sign = 1 if result.higher_is_better else -1

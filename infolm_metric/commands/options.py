@@ -167,15 +167,12 @@ def add_references(group: Group, **keywords: Any) -> None:
 
 
 def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True) -> None:
-    """Add the options for column names, including a source column if a metric takes sources."""
+    """Add the options for column names."""
     if candidates:
         text = f"column of candidates (default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
         group.add_argument("--candidate-column", metavar="NAME", help=text)
     text = f"column of references; repeatable (default: {' or '.join(tables.REFERENCE_COLUMNS)})"
     add_repeated(group, "--reference-column", help=text)
-    if any(settings.takes_sources for settings in types):
-        text = "column of sources, used instead of references"
-        group.add_argument("--source-column", metavar="NAME", help=text)
 
 
 def add_rating_columns(group: Group, types: SettingsTypes) -> None:
@@ -198,18 +195,8 @@ def rating_columns(arguments: argparse.Namespace) -> dict[str, Any]:
         "system_column": False if system == "none" else system,
         "id_column": arguments.id_column,
         "candidate_column": arguments.candidate_column,
-        "reference_columns": target_columns(arguments),
+        "reference_columns": arguments.reference_column,
     }
-
-
-def target_columns(arguments: argparse.Namespace) -> list[str]:
-    """Return the names of the reference columns, or of the source column."""
-    source, references = getattr(arguments, "source_column", None), arguments.reference_column
-    if source and references:
-        raise ValueError(
-            f"--source-column {source} cannot be combined with --reference-column; use one of them"
-        )
-    return [source] if source else references
 
 
 def add_resampling(group: Group) -> None:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
-from infolm_metric.core.baselines import BaselineStats, Verdict, most_frequent, resolve_baseline
+from infolm_metric.core.baselines import BaselineStats, Verdict, resolve_baseline
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.inputs import Pairs
@@ -159,7 +159,7 @@ def _score_in_memory(request: ScoreRequest) -> None:
 
     source, settings, output = request.source, request.settings, request.output
     rows = list(source.rows())
-    pairs = Pairs.of(map(source.pair, rows), source.against_sources)
+    pairs = Pairs.of(map(source.pair, rows))
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; add one row per pair")
     baseline = resolve_baseline(settings.metric, request.rescale_with_baseline)
@@ -168,18 +168,15 @@ def _score_in_memory(request: ScoreRequest) -> None:
         names = [resume.PAIR, *resume.result_columns(settings, baseline)]
         for where, row in rows:
             resume.check_new_columns(where, row, names)
-    statistics = scorer.count(pairs.texts_by_side, settings)
-    result = scorer.score_part(pairs, settings, statistics, baseline, request.verbose)
+    run = scorer.prepare(settings, pairs.texts_by_side, baseline)
+    result = run.score(pairs, request.verbose)
     warn(result.counts, scorer.warning_messages)
     if request.format == "json":
         write([json.dumps(result.as_dict(), allow_nan=False)], output)
         return
     columns = result.columns()
     means = {name: mean(column) for name, column in columns.items()}
-    counts = Counter(pairs.counts)
-    stats = scorer.baseline_stats(settings, statistics, baseline, counts)
-    known = most_frequent(stats, counts)
-    totals = Summary(len(pairs), means, result.signature, result.counts, known)
+    totals = run.summary(means, result.counts, Counter(pairs.counts))
     lines = _summary_with_verdicts(scorer, totals, columns[settings.names[0]])
     if request.format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","

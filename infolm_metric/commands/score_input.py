@@ -27,9 +27,6 @@ def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
     text = "plain text, one candidate per line; - reads standard input"
     add("-c", "--candidates", metavar="FILE", help=text)
     options.add_references(group)
-    if types[0].takes_sources:
-        text = "plain text, one source per line, used instead of -r"
-        add("--sources", metavar="FILE", help=text)
     add("--data", metavar="FILE", help="table; - reads JSON Lines from standard input")
 
 
@@ -51,32 +48,25 @@ def parse_source(arguments: argparse.Namespace) -> Source:
     if path == STANDARD_INPUT or resembles_file(path):
         texts, table = [], path
     references = arguments.references
-    if sources := getattr(arguments, "sources", None):
-        if references:
-            raise ValueError(
-                f"--sources {sources} cannot be combined with --references; use one or the other"
-            )
-        references = [sources]
     parallel = [*filter(None, [arguments.candidates]), *references]
     check_input_mode(arguments, texts, table, parallel)
-    columns = (arguments.candidate_column, options.target_columns(arguments))
-    against_sources = bool(sources or getattr(arguments, "source_column", None))
+    columns = (arguments.candidate_column, arguments.reference_column)
     if texts:
         row = ("arguments", {"prediction": texts[0], "references": texts[1:]})
         return Source("arguments", lambda: iter([row]))
     if parallel:
         read = partial(tables.read_parallel, parallel[0], references)
-        return Source(label(parallel[0]), read, *columns, tuple(parallel), against_sources)
+        return Source(label(parallel[0]), read, *columns, tuple(parallel))
     if table:
         read = partial(tables.read_rows, table)
         load_table = partial(tables.TableFiles, (table,), tables.read_rows)
-        return Source(label(table), read, *columns, (table,), against_sources, load_table)
+        return Source(label(table), read, *columns, (table,), load_table)
     name = arguments.dataset
     part = (arguments.dataset_config, arguments.split, arguments.dataset_revision)
     load = cache(partial(tables.load_dataset, name, *part, arguments.streaming))
     rows = partial(tables.dataset_rows, name, load)
     paths = (name,) if os.path.isdir(name) else ()
-    return Source(name, rows, *columns, paths, against_sources, load)
+    return Source(name, rows, *columns, paths, load)
 
 
 def check_input_mode(
@@ -94,10 +84,8 @@ def check_input_mode(
             f"{table} is plain text, not a table. To score files with one text per line, run "
             "infolm score -c CANDIDATES -r REFERENCES"
         )
-    columns = options.target_columns(arguments)
-    if (texts or parallel) and (arguments.candidate_column or columns):
-        side = "source" if getattr(arguments, "source_column", None) else "reference"
-        raise ValueError(f"--candidate-column and --{side}-column require --data or --dataset")
+    if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
+        raise ValueError("--candidate-column and --reference-column require --data or --dataset")
     for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
         if getattr(arguments, flag) and not arguments.dataset:
             raise ValueError(f"--{flag.replace('_', '-')} requires --dataset NAME")

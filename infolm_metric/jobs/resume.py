@@ -239,7 +239,7 @@ def scored_rows(
 def _read(
     source: Source, run: Run[Any], names: Sequence[str], bar: Any
 ) -> tuple[str, Counter[int], Run[Any]]:
-    """Check the input; return its digest, its pairs by number of references, and the counted run."""
+    """Check the input; return its digest, its pairs by number of references, and the run."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED):
         pairs = [source.pair(row) for row in part]

@@ -13,6 +13,7 @@ import gradio as gr
 from infolm_metric.core.baselines import BaselineStats, most_frequent
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import add_counts, is_reliable, nonzero_counts
+from infolm_metric.core.scorer import Run
 from infolm_metric.core.signature import Signature
 
 from . import baryscore_view, infolm_view, limits, menli_view
@@ -151,11 +152,11 @@ def compare(
         limits.check_compared(token_counts([candidate, *references], model), model)
         scorer = load_scorer(metric, model)
         metric_settings = scorer.settings.replace(**settings)
-        statistics = scorer.count(pairs.texts_by_side, metric_settings)
-        result = scorer.score_part(pairs, metric_settings, statistics)
+        run = scorer.prepare(metric_settings, pairs.texts_by_side)
+        result = run.score(pairs)
         options = settings
         if "idf" in vars(scorer.settings):  # the explanation uses a single reference
-            options = {**settings, "idf": statistics.idf_tables(metric_settings)[1]}
+            options = {**settings, "idf": run.tables[1]}
         answer = Answer(
             metric=metric,
             settings=settings,
@@ -163,7 +164,7 @@ def compare(
             references=references,
             score=result[metric],
             higher_is_better=result["higher_is_better"],
-            baseline=find_stats(scorer, pairs, metric_settings, statistics),
+            baseline=find_stats(run, pairs),
             readable=is_reliable(result.counts),
             warnings=result["warnings"],
             signature=result["signature"],
@@ -186,8 +187,7 @@ def score_in_parts(
     """
     with LOCK:
         scorer = load_scorer(metric, settings["model_name_or_path"])
-        metric_settings = scorer.settings.replace(**settings)
-        statistics = scorer.count(pairs.texts_by_side, metric_settings)
+        run = scorer.prepare(scorer.settings.replace(**settings), pairs.texts_by_side)
     scores: list[float] = []
     warnings: Counter[str] = Counter()
     work = sum(count**2 for row in counts for count in row)
@@ -195,12 +195,12 @@ def score_in_parts(
     for start in range(0, len(pairs), size):
         with LOCK:
             part = pairs.part(start, start + size)
-            result = scorer.score_part(part, metric_settings, statistics)
+            result = run.score(part)
         scores += result["scores"]
         warnings = add_counts([warnings, result.counts])
         yield len(scores)
     with LOCK:
-        baseline = find_stats(scorer, pairs, metric_settings, statistics)
+        baseline = find_stats(run, pairs)
     yield {
         "metric": metric,
         "mean": sum(scores) / len(scores),
@@ -212,8 +212,8 @@ def score_in_parts(
     }
 
 
-def find_stats(scorer: Any, pairs: Pairs, settings: Any, statistics: Any) -> BaselineStats | None:
+def find_stats(run: Run[Any], pairs: Pairs) -> BaselineStats | None:
     """Return the package's baseline for these settings and reference counts, or None."""
     counts = Counter(pairs.counts)
-    stats = most_frequent(scorer.baseline_stats(settings, statistics, None, counts), counts)
-    return stats[settings.names[0]] if stats else None
+    stats = most_frequent(run.unrelated(counts), counts)
+    return stats[run.settings.names[0]] if stats else None

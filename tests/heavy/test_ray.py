@@ -11,8 +11,8 @@ from pyarrow import Table, parquet
 from infolm_metric import InfoLMScorer, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.tables import Source, TableFiles, read_rows
 from infolm_metric.metrics import METRICS
+from infolm_metric.tables import Source, TableFiles, read_rows
 from tests import typed_rows
 from tests.nearly_equal import assert_text_nearly_equal
 from tests.paraphrases import PARAPHRASES
@@ -73,7 +73,16 @@ def test_sources_are_scored_with_a_baseline_and_one_warning(cluster, capsys):
     parquet.write_table(Table.from_pylist(rows), "pairs.parquet")
     arguments = [*ONE_WORKER, "--metric", "menli", "--model", "bundled", "pairs.parquet"]
     arguments += ["--reference-column", "article", "--rescale-with-baseline"]
-    arguments += ["--task", "source", "--formula", "e", "--direction", "avg", "-o", "scores.parquet"]
+    arguments += [
+        "--task",
+        "source",
+        "--formula",
+        "e",
+        "--direction",
+        "avg",
+        "-o",
+        "scores.parquet",
+    ]
     assert main(arguments) == 0
     streams = capsys.readouterr()
     assert streams.err.count("of the tokens are unknown to the model") == 1
@@ -82,9 +91,7 @@ def test_sources_are_scored_with_a_baseline_and_one_warning(cluster, capsys):
     assert rescaled.startswith("e rescaled: ")
     assert "|against:source|" in signature and "|baseline:package-" in signature
     scorer, columns = MENLIScorer(model_name_or_path="bundled"), ("e", "e_rescaled")
-    result = scorer.score(
-        [rows[0]["prediction"]], [rows[0]["article"]], rescale_with_baseline=True
-    )
+    result = scorer.score([rows[0]["prediction"]], [rows[0]["article"]], rescale_with_baseline=True)
     expected = [result.columns()[name][0] for name in columns]
     scored = parquet.read_table("scores.parquet")
     for name, score in zip(columns, expected, strict=True):

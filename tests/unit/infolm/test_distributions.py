@@ -19,6 +19,7 @@ TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
 
 # Windows and masks
 
+
 @settings(max_examples=150)
 @given(
     length=st.integers(1, 60),
