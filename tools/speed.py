@@ -4,7 +4,6 @@
     python -m tools.speed rates  webnlg2020.en.jsonl    # by text length, with torchmetrics
     python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with BERTScore and GEMM
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
-    python -m tools.speed masks  webnlg2020.en.jsonl    # several masks per pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of data types on scores
 
 `rates` and `peers` run all metrics on the same pairs and device with the same float32 weights;
@@ -252,7 +251,7 @@ def dtypes(arguments: argparse.Namespace) -> None:
 
 
 TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
-    table.__name__: table for table in (rates, peers, sweep, masks, dtypes)
+    table.__name__: table for table in (rates, peers, sweep, dtypes)
 }
 
 
@@ -268,7 +267,7 @@ def main() -> None:
     parser.add_argument(
         "--only",
         default="",
-        help="part of a row title of `rates` or `peers`, or sample ids for `masks`",
+        help="part of a row title of `rates` or `peers`",
     )
     parser.add_argument("--dtypes", nargs="+", default=["float32"], help="for `peers` and `dtypes`")
     parser.add_argument("--device", default="cpu", help="for `rates`, `peers` and `dtypes`")
