@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from contextlib import suppress
-from itertools import chain
 from typing import Any, ClassVar
 
 import datasets
@@ -211,7 +210,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 parts.append(self._check(predictions, targets, sources, ranks is not None))
             progress = verbose and is_progress_bar_enabled()
             against_sources = any(part.against_sources for part in parts)
-            pairs = Pairs.of(chain.from_iterable(parts), against_sources)
+            texts = [text for part in parts for text in part.predictions]
+            groups = [group for part in parts for group in part.all_references]
+            pairs = Pairs(texts, groups, True, against_sources)
             return Call(pairs, call_settings, baseline, progress)
 
         result: Result | None

@@ -41,7 +41,7 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
     """
     group = references[0] if len(references) == 1 else references
     pairs = check_pairs(predictions, [group])
-    return pairs.references[0], pairs.predictions[0], settings
+    return pairs.all_references[0], pairs.predictions[0], settings
 
 
 def document_metric(name: str) -> Callable[..., Item]:
