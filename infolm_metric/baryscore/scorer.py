@@ -243,15 +243,15 @@ class BaryScorer(EncodingScorer):
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain the score of `candidate` against `reference` using the optimal transport plan.
 
-        With idf="references", the reference is the only document, so token weights are uniform. For
-        IDF weights, set idf to a table (`IDF`). `changed` overrides settings for this call.
+        Token weights are uniform unless idf is a table (`IDF`). `changed` overrides settings for
+        this call.
 
         >>> scorer = BaryScorer(model_name_or_path="bundled", idf=False)
         >>> explanation = scorer.explain("A cat sat.", "The cat sat.")
         >>> explanation.candidate.tokens[explanation.moves()[0].candidate]
         'a'
         """
-        settings = self.settings.replace(**changed)
+        settings = self.settings.replace(**changed).with_uniform_weights()
         with self.lock:
             result, texts = self.score_pair(candidate, reference, settings)
             encodings = self.encode(texts, settings)

@@ -18,11 +18,13 @@ import numpy as np
 
 from infolm_metric.commands import options
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import Result, is_reliable, warn
+from infolm_metric.core.results import Result, verdict_obstacles, warn
 from infolm_metric.core.tables import read_parallel
 
 TESTS = {"bootstrap": "paired bootstrap", "randomization": "approximate randomization"}
-DOMAIN_COUNTS = ("texts", "out_of_domain")
+# Counts that can prevent a verdict. Empty and very short texts cannot, because they are the
+# system's fault.
+COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistinguishable")
 SIGNIFICANCE_LEVEL = 0.05
 FEW = 20  # with fewer texts, differences are mostly due to chance
 USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
@@ -77,10 +79,15 @@ def run(arguments: argparse.Namespace) -> None:
     }
     options.write_report(arguments, report, _lines(systems, len(rows), result, arguments))
     if arguments.fail_if_worse:
-        _check_none_worse(systems)
+        _check_none_worse(systems, result)
 
 
-def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
+def _obstacles(result: Result) -> list[str]:
+    """Return the reasons against verdicts."""
+    return verdict_obstacles({name: result.counts.get(name, 0) for name in COUNTS})
+
+
+def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]], result: Result) -> None:
     """Raise RuntimeError if a system is significantly worse than the first, or has no verdict."""
     verdicts = {
         f"{row['system']} by {label}": row["verdict"]
@@ -89,8 +96,8 @@ def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
     }
     if None in verdicts.values():
         raise RuntimeError(
-            "no verdict, because more than a tenth of the texts are outside the model's domain; "
-            "use a model trained on such texts"
+            f"no verdict, because of {', '.join(_obstacles(result))}. The warnings above contain "
+            "the remedies"
         )
     if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
         first = next(iter(systems.values()))[0]["system"]
@@ -108,11 +115,13 @@ def _score(
             stacklevel=2,
         )
     pairs = Pairs.of((row[index], row[systems:]) for index in range(systems) for row in rows)
+    first = pairs.part(0, len(rows))
     scorer, verbose = options.make_scorer(settings), options.progress_enabled(arguments.quiet)
     # The references are the same for all systems, so they are counted only once.
-    statistics = scorer.count(pairs.part(0, len(rows)).texts_by_side, settings)
+    statistics = scorer.count(first.texts_by_side, settings)
     result = scorer.score_part(pairs, settings, statistics, verbose=verbose)
-    warn(result.counts, scorer.warning_messages)
+    counts = {**result.counts, "blank_references": first.blank_references}
+    warn(counts, scorer.warning_messages)
     return result
 
 
@@ -121,13 +130,12 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Return each system's mean, interval, p-value and verdict, from scores [systems * texts].
 
-    The verdict is None if more than a tenth of the texts are out of domain.
+    The verdict is None if `_obstacles` returns reasons.
     """
     from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed
-    # Empty and very short texts do not prevent a verdict, because they are the system's fault.
-    in_domain = is_reliable({name: result.counts.get(name, 0) for name in DOMAIN_COUNTS})
+    reliable = not _obstacles(result)
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     counts = significance.draw(1, systems.shape[1], resamples, seed, "samples").samples
     is_bootstrap = arguments.test != "randomization"
@@ -141,7 +149,7 @@ def _rows(
             p = test(column, systems[0], resamples, seed)
             better = (row["mean"] > rows[0]["mean"]) == result.higher_is_better
             verdict = "unsure" if p >= SIGNIFICANCE_LEVEL else "better" if better else "worse"
-            row |= {"p_value": p, "verdict": verdict if in_domain else None}
+            row |= {"p_value": p, "verdict": verdict if reliable else None}
         rows.append(row)
     return rows
 
@@ -165,10 +173,13 @@ def _lines(
         yield from arguments.layout(header, table)
         yield ""
     direction = "higher" if result.higher_is_better else "lower"
+    none = (
+        f" No verdict, because of {', '.join(reasons)}." if (reasons := _obstacles(result)) else ""
+    )
     yield (
         f"{texts} texts; {direction} is better. Intervals: bootstrap over texts. Difference and "
         f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
         f"({arguments.resamples} resamples, seed {arguments.seed}). Verdict: better or worse if "
-        f"p < {SIGNIFICANCE_LEVEL}, otherwise unsure; none if too many texts are out of domain."
+        f"p < {SIGNIFICANCE_LEVEL}, otherwise unsure.{none}"
     )
     yield f"signature: {result.signature}"

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,12 +90,17 @@ class EncodingScorer(Scorer):
         limit = checkpoint.text_limit(settings.max_length)
         options = checkpoint.name, checkpoint.revision, limit, settings.long_text
         keys = [(text, *options) for text in texts]
-        missing = [key for key in dict.fromkeys(keys) if key not in self.tokenized]
-        if len(self.tokenized) + len(missing) > KEPT_TEXTS:
-            self.tokenized, missing = {}, list(dict.fromkeys(keys))
-        new = tokenize(checkpoint.tokenizer, [key[0] for key in missing], limit, settings.long_text)
-        self.tokenized.update(zip(missing, new, strict=True))
-        return (self.tokenized[key] for key in keys)
+        known = {key: self.tokenized[key] for key in keys if key in self.tokenized}
+        missing = [key for key in dict.fromkeys(keys) if key not in known]
+        rows = tokenize(
+            checkpoint.tokenizer, [key[0] for key in missing], limit, settings.long_text
+        )
+        new = dict(zip(missing, rows, strict=True))
+        if len(self.tokenized) + len(new) > KEPT_TEXTS:
+            self.tokenized = {}
+        self.tokenized.update(islice(new.items(), KEPT_TEXTS))
+        known |= new
+        return (known[key] for key in keys)
 
     def tokenize_and_weight(
         self, texts: Sequence[str], table: IDF | None, settings: Any
@@ -117,6 +123,7 @@ class EncodingScorer(Scorer):
             too_long=sum(text.text.too_long for text in texts) if truncated else 0,
             empty=int((lengths == 0).sum()),
             zero_weight=sum(text.zero_weight for text in texts),
+            few_weighted=sum(text.few_weighted for text in texts),
             unknown_tokens=int((tokens == checkpoint.tokenizer.unk_token_id).sum()),
             out_of_domain=count_out_of_domain(
                 (text.text.tokens for text in texts), checkpoint.english
@@ -158,7 +165,8 @@ class EncodingScorer(Scorer):
             settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
         checkpoint.text_limit(settings.max_length)
         if settings.long_text == "error":
-            self.tokenize(pairs.texts, settings)
+            for part in batches(pairs.texts, SLICE):
+                self.tokenize(part, settings)
 
     def score_chunk(
         self, pairs: Pairs, settings: Any, statistics: CorpusStatistics, progress: Progress
@@ -167,14 +175,37 @@ class EncodingScorer(Scorer):
         tables = statistics.idf_tables(settings)
         candidates = self.tokenize_and_weight(pairs.predictions, tables[0], settings)
         references = self.tokenize_and_weight(pairs.flat_references, tables[1], settings)
-        texts = [*candidates, *references]
-        encodings = self.encode(texts, settings, progress)
+        encodings = self.encode([*candidates, *references], settings, progress)
         repeated = [candidates[owner] for owner in np.arange(len(pairs)).repeat(pairs.counts)]
-        scores = {
-            name: reduce_references(values, pairs.counts, settings.multi_reference).tolist()
-            for name, values in self.compare(repeated, references, encodings, settings).items()
-        }
-        return ChunkScores(scores, self.count_warnings(texts, settings))
+        values = self.compare(repeated, references, encodings, settings)
+        return self.reduce(candidates, references, pairs.counts, values, settings)
+
+    def reduce(
+        self,
+        candidates: Texts,
+        references: Texts,
+        counts: Sequence[int],
+        values: Mapping[str, np.ndarray],
+        settings: Any,
+    ) -> ChunkScores:
+        """Reduce the scores against each reference to one score per pair, and count warnings.
+
+        `counts` are the numbers of references, [pairs], and `values` are float64 [references].
+        """
+        rule = settings.multi_reference
+        scores = {name: reduce_references(part, counts, rule) for name, part in values.items()}
+        owners = np.arange(len(counts)).repeat(counts)
+        equal = [
+            candidates[owner].key[0] == reference.key[0]
+            for owner, reference in zip(owners, references, strict=True)
+        ]
+        combine = np.logical_and if rule == "mean" else np.logical_or
+        identical = combine.reduceat(equal, np.cumsum(counts) - counts)
+        best = np.any([part == self.best(settings, name) for name, part in scores.items()], axis=0)
+        warnings = self.count_warnings([*candidates, *references], settings)
+        warnings["identical"] = int(identical.sum())
+        warnings["indistinguishable"] = int((best & ~identical).sum())
+        return ChunkScores({name: part.tolist() for name, part in scores.items()}, warnings)
 
     def score_pair(
         self, candidate: Any, reference: Any, settings: Any
@@ -215,7 +246,13 @@ class EncodingScorer(Scorer):
                 encodings = {**column_encodings, **self.encode(row_block, settings)}
                 block = self.compare_all(row_block, column_block, encodings, settings)
                 values[start : start + size, first : first + size] = block
-        return values, self.count_warnings([*rows, *columns], settings)
+        counts, (name,) = self.count_warnings([*rows, *columns], settings), settings.names
+        for text, row in zip(rows, values, strict=True):
+            best = row == self.best(settings, name)
+            counts["indistinguishable"] += sum(
+                columns[index].key[0] != text.key[0] for index in np.flatnonzero(best)
+            )
+        return values, counts
 
     def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
         checkpoint = self.models.checkpoint(settings)

@@ -184,8 +184,10 @@ class Scorer(ABC):
 
         Each text is encoded once if the metric encodes texts separately and the encodings fit in
         the cache. Only one score name is allowed. If idf is False or a table, each value equals the
-        score of the pair alone to within 1e-9. With idf="references", documents are counted in
-        `references`. Raises the same errors as `score`.
+        score of the pair alone: to within 1e-9 if encodings do not depend on the batch (float32 on
+        a CPU), and otherwise to within the tolerance of batch invariance, about 1e-5 in float32 on
+        a GPU. With idf="references", documents are counted in `references`. Raises the same errors
+        as `score`.
         """
         return self._matrix(candidates, references, self.settings.replace(**changed))
 
@@ -202,8 +204,8 @@ class Scorer(ABC):
             values, counts = self.score_matrix(
                 texts["candidates"], texts["references"], settings, statistics
             )
-        counts = add_counts([counts, {"few_documents": statistics.distinct_documents}])
-        warn(counts, self.warning_messages)
+        documents = {"few_documents": statistics.distinct_documents}
+        warn(add_counts([counts, documents, {"pairs": values.size}]), self.warning_messages)
         return values
 
     def select(self, candidates: Any, **changed: Any) -> str:
@@ -240,6 +242,10 @@ class Scorer(ABC):
         """Score pairs with the statistics of the whole corpus; with a baseline, also rescale."""
         counts = Counter(pairs.counts)
         stats = self.baseline_stats(settings, statistics, baseline, counts) if baseline else {}
+        best = {name: self.best(settings, name) for name in settings.names}
+        for by_name in stats.values():
+            for name, name_stats in by_name.items():
+                name_stats.check_best(best[name])
         self.check(pairs, settings, statistics)
         parts, done = [], 0
         quiet = not verbose or len(pairs) == 1
@@ -260,9 +266,8 @@ class Scorer(ABC):
         signature = self.signature(settings, statistics, pairs.against_sources)
         rescaled = {}
         for name, column in whole.scores.items() if baseline else ():
-            best = self.bounds(settings, name)[int(self.higher_is_better)]
             rescaled[name] = [
-                stats[count][name].rescale(score, best)
+                stats[count][name].rescale(score, best[name])
                 for score, count in zip(column, pairs.counts, strict=True)
             ]
         return Result(
@@ -270,7 +275,7 @@ class Scorer(ABC):
             whole.scores,
             baseline.sign(signature) if baseline else signature,
             self.higher_is_better,
-            add_counts([whole.counts, {"few_documents": statistics.distinct_documents}]),
+            corpus_counts(pairs, statistics, whole.counts),
             settings.several,
             rescaled,
             baselines.most_frequent(stats, counts),
@@ -363,9 +368,25 @@ class Scorer(ABC):
         """Return the lower and upper bounds of a score."""
         return -math.inf, math.inf
 
+    def best(self, settings: Any, name: str) -> float:
+        """Return the best possible score."""
+        return self.bounds(settings, name)[int(self.higher_is_better)]
+
     def model_fields(self, settings: Any, statistics: CorpusStatistics | None) -> dict[str, object]:
         """Return the model's signature fields."""
         return {}
+
+
+def corpus_counts(
+    pairs: Pairs, statistics: CorpusStatistics, counts: Mapping[str, int]
+) -> Counter[str]:
+    """Add the counts of a corpus or part to the counts of its chunks."""
+    corpus = Counter(
+        pairs=len(pairs),
+        blank_references=pairs.blank_references,
+        few_documents=statistics.distinct_documents,
+    )
+    return Counter(counts) | corpus  # maxima, because a combined metric has counted the same pairs
 
 
 def score_corpus(

@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.core.encoding import Encodings, EncodingScorer, Texts, reduce_references
+from infolm_metric.core.encoding import Encodings, EncodingScorer, Texts
 from infolm_metric.core.idf import IDF, CorpusStatistics, WeightedText
 from infolm_metric.core.inputs import Pairs, check_pairs, check_texts
 from infolm_metric.core.models import Checkpoint
-from infolm_metric.core.results import ChunkScores, Result, add_counts, warn
-from infolm_metric.core.scorer import Progress, no_progress
+from infolm_metric.core.results import ChunkScores, Result, warn
+from infolm_metric.core.scorer import Progress, corpus_counts, no_progress
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
     Predictions,
@@ -132,12 +132,11 @@ class InfoLMScorer(EncodingScorer):
     def count_warnings(self, texts: Texts, settings: InfoLMSettings) -> Counter[str]:
         """Count texts, tokens, and the texts that cause each warning."""
         counts, masks = super().count_warnings(texts, settings), settings.masks_per_pass
-        # A fully masked text is predicted from its length alone; interpolation adds its tokens.
+        # The model never sees weighted tokens that are all masked in a single context, but
+        # interpolation adds them.
         if masks and not settings.interpolation:
             counts["one_token"] = sum(
-                0 < len(text.log_weights) <= masks
-                and (masks == 1 or bool(np.isfinite(text.log_weights).all()))
-                for text in texts
+                0 < int(np.isfinite(text.log_weights).sum()) <= masks for text in texts
             )
         return counts
 
@@ -212,11 +211,11 @@ class InfoLMScorer(EncodingScorer):
         """Explain a score in terms of the predictions at each position and the tokens' shares.
 
         Return the score of `candidate` against `reference`, the predictions for both texts, and the
-        contribution of each vocabulary entry. With idf="references", the reference is the only
-        document, so token weights are uniform. For IDF weights, set idf to a table (`IDF`).
+        contribution of each vocabulary entry. Token weights are uniform unless idf is a table
+        (`IDF`).
         `changed` overrides settings for this call, with a single measure and masks_per_pass 0 or 1.
         """
-        settings = self.settings.replace(**changed)
+        settings = self.settings.replace(**changed).with_uniform_weights()
         if len(settings.names) > 1:
             raise ValueError(
                 "information_measure must be a single measure for explain, got "
@@ -332,14 +331,14 @@ class InfoLMScorer(EncodingScorer):
                     group = [plan.grid[index] for index in indices]
                     values = self._compare(repeated, references, log_p, group)
                     for index, settings, column in zip(indices, group, values, strict=True):
-                        rule, (name,) = settings.multi_reference, settings.names
-                        scores = reduce_references(column, chunk.counts, rule).tolist()
-                        counts = self.count_warnings([*candidates, *references], settings)
-                        parts[index].append(ChunkScores({name: scores}, counts))
+                        by_name = dict(zip(settings.names, [column], strict=True))
+                        parts[index].append(
+                            self.reduce(candidates, references, chunk.counts, by_name, settings)
+                        )
         results = []
         for settings, chunks in zip(plan.grid, parts, strict=True):
             whole, documents = ChunkScores.join(chunks), statistics[settings.idf]
-            counts = add_counts([whole.counts, {"few_documents": documents.distinct_documents}])
+            counts = corpus_counts(pairs, documents, whole.counts)
             signature = self.signature(settings, documents)
             results.append(Result(settings.metric, whole.scores, signature, False, counts))
         return results
