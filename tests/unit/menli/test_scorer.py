@@ -5,8 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
@@ -17,7 +18,7 @@ from infolm_metric.menli.nli import NLIModel, join_pairs
 from infolm_metric.menli.settings import FORMULAS
 from tests.model_families import SENTENCES
 from tests.nearly_equal import assert_nearly_equal
-from tests.nli_models import LABELS, MODELS, build_bart, reorder_outputs
+from tests.nli_models import LABELS, MODELS, build_bart, build_decoder, reorder_outputs
 from tests.reference_menli import ReferenceMENLI
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
@@ -130,6 +131,21 @@ def test_bart_supports_batches_of_texts_with_end_tokens(tmp_path):
     together = scorer.score(texts, ["the dog"] * len(texts)).scores["e"]
     alone = [scorer.score([text], ["the dog"]).scores["e"][0] for text in texts]
     assert together == pytest.approx(alone, abs=1e-6) and len(set(alone)) == len(texts)
+
+
+@pytest.mark.parametrize("kind", ["qwen3", "gpt2", "llama", "opt"])
+def test_decoders_without_a_padding_token_score_as_in_transformers(tmp_path, kind):
+    folder = build_decoder(tmp_path, kind)
+    scorer = MENLIScorer(model_name_or_path=folder, direction="rh", reuse_memory=0)
+    texts = ["the cat sat", "a dog", "the cat sat", "rain fell in the garden", "", ""]
+    references = ["the cat", "the dog", "a man", "it rained", "a cat", ""]
+    scores = scorer.score(texts, references)["scores"]
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    for score, text, reference in zip(scores[:4], texts, references, strict=False):
+        with torch.no_grad():  # one pair at a time needs no padding token
+            logits = model(**scorer.tokenizer(reference, text, return_tensors="pt")).logits
+        assert score == pytest.approx(logits.softmax(-1)[0, 0].item(), abs=1e-5)
+    assert scores[4:] == [0, 1] and len(set(scores)) == 6
 
 
 def test_equal_pairs_are_encoded_once_and_cached(scorer, pair_counts):
