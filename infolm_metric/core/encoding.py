@@ -194,13 +194,14 @@ class EncodingScorer(Scorer):
         """
         rule = settings.multi_reference
         scores = {name: reduce_references(part, counts, rule) for name, part in values.items()}
-        owners = np.arange(len(counts)).repeat(counts)
+        owners = np.arange(len(counts)).repeat(counts).tolist()
         equal = [
             candidates[owner].key[0] == reference.key[0]
             for owner, reference in zip(owners, references, strict=True)
         ]
+        starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
         combine = np.logical_and if rule == "mean" else np.logical_or
-        identical = combine.reduceat(equal, np.cumsum(counts) - counts)
+        identical = combine.reduceat(equal, starts)
         best = np.any([part == self.best(settings, name) for name, part in scores.items()], axis=0)
         warnings = self.count_warnings([*candidates, *references], settings)
         warnings["identical"] = int(identical.sum())

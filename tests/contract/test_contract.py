@@ -457,7 +457,9 @@ def test_each_category_triggers_a_single_warning_at_the_line_of_the_caller(metri
             result = score(predictions=candidates, references=references, **options)
         assert result["warnings"].pop("unknown_tokens") > 0
         assert result["warnings"] == counts
-        counted = [record for record in records if re.match(r"infolm: (\d|blank)", str(record.message))]
+        counted = [
+            record for record in records if re.match(r"infolm: (\d|blank)", str(record.message))
+        ]
         assert [record.filename for record in counted] == [__file__] * len(counts)
 
 

@@ -3,12 +3,21 @@
 import pytest
 import torch
 
-from infolm_metric import IDF
+from infolm_metric import IDF, BaryScorer, InfoLMScorer
 from infolm_metric.infolm.measures import MEASURES
 
 PARAMETERS = {"alpha": 0.3, "beta": 0.9}
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
+
+
+@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer])
+@pytest.mark.filterwarnings("error")
+def test_an_explanation_with_default_settings_does_not_warn(scorer_type):
+    scorer = scorer_type(model_name_or_path="bundled")
+    explanation = scorer.explain("A dog ran in the park.", "The cat is on the mat.")
+    expected = scorer.score(["A dog ran in the park."], ["The cat is on the mat."], idf=False)
+    assert explanation.score == pytest.approx(expected["scores"][0], rel=1e-5)
 
 
 def test_the_shares_of_an_explanation_add_up_to_the_score(scorer):
