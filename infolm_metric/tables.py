@@ -400,7 +400,7 @@ def parse_references(
     """Check and return a row's references.
 
     A column may contain lists of strings, which CSV and TSV represent as Python or JSON literals.
-    An empty cell in CSV is an empty text.
+    An empty cell in CSV is an empty text. `Pairs` leaves blank references out if there are others.
 
     >>> parse_references("line 1", {"references": ["the cat", "cats"]})
     ['the cat', 'cats']

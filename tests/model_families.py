@@ -60,7 +60,7 @@ def _wordpiece(
     return tokenizer_class(vocab=vocab, **settings)
 
 
-def _byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
+def byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
     """Return the vocabulary and merges of a byte-level BPE, starting with these special tokens."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = ByteLevel(add_prefix_space=False)
@@ -76,21 +76,21 @@ def _byte_level(first: tuple[str, ...] = ()) -> tuple[dict[str, int], Any]:
 
 def _roberta_tokenizer(**settings: Any) -> Any:
     """Build a byte-level BPE tokenizer with RoBERTa's special tokens, the mask last."""
-    vocab, merges = _byte_level(_ROBERTA_TOKENS)
+    vocab, merges = byte_level(_ROBERTA_TOKENS)
     vocab["<mask>"] = len(vocab)
     return transformers.RobertaTokenizer(vocab=vocab, merges=merges, **settings)
 
 
 def _gpt2_tokenizer(**settings: Any) -> Any:
     """Build a byte-level BPE tokenizer with one special token that is never added, and no mask."""
-    vocab, merges = _byte_level()
+    vocab, merges = byte_level()
     vocab["<|endoftext|>"] = len(vocab)
     return transformers.GPT2Tokenizer(vocab=vocab, merges=merges, **settings)
 
 
 def _modernbert_tokenizer(**settings: Any) -> Any:
     """Build a byte-level BPE tokenizer with BERT's special tokens after the words."""
-    vocab, merges = _byte_level()
+    vocab, merges = byte_level()
     backend = Tokenizer(models.BPE(vocab=vocab, merges=merges))
     backend.normalizer = NFC()
     backend.pre_tokenizer = ByteLevel(add_prefix_space=False)

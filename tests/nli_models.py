@@ -42,6 +42,21 @@ def build(folder: Path, family: str = "bert", labels: Sequence[str] = LABELS) ->
     return _save(folder, model, tokenizer)
 
 
+def build_decoder(folder: Path, kind: str) -> Path:
+    """Save a classifier of a family of decoders ("qwen3", "gpt2") without a padding token."""
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sizes |= {"max_position_embeddings": 64, "intermediate_size": 64, "num_key_value_heads": 4}
+    with torch.random.fork_rng(devices=[]):
+        vocab, merges = model_families.byte_level()
+        tokenizer = transformers.GPT2Tokenizer(vocab=vocab, merges=merges, model_max_length=64)
+        sizes |= {"vocab_size": len(tokenizer), "head_dim": 8}
+        config = transformers.AutoConfig.for_model(kind, pad_token_id=None, **sizes)
+        _name_outputs(config, LABELS)
+        model = transformers.AutoModelForSequenceClassification.from_config(config)
+    model_families.draw_weights(model, 0.4, 0)
+    return _save(folder, model, tokenizer)
+
+
 def build_bart(
     folder: Path, kind: Any = transformers.BartForSequenceClassification, scale: float = 0.4
 ) -> Path:

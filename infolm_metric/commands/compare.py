@@ -18,14 +18,16 @@ import numpy as np
 
 from infolm_metric.commands import options
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import Result, is_reliable, warn
+from infolm_metric.core.results import Result, verdict_obstacles, warn
 from infolm_metric.tables import read_parallel
 
 if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
 
 TESTS = {"randomization": "approximate randomization", "bootstrap": "paired bootstrap"}
-DOMAIN_COUNTS = ("texts", "out_of_domain")
+# Counts that can prevent a verdict. Empty and very short texts cannot, because they are the
+# system's fault.
+COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistinguishable")
 SIGNIFICANCE_LEVEL = 0.05
 FEW = 10  # with fewer texts, tests miss most real differences, so there is no verdict
 FEW_FOR_BOOTSTRAP = 50  # with fewer texts, p < 0.05 for 7% of equal systems or more
@@ -85,10 +87,15 @@ def run(arguments: argparse.Namespace) -> None:
     }
     options.write_report(arguments, report, _lines(systems, len(rows), result, arguments))
     if arguments.fail_if_worse and len(rows) >= FEW:
-        _check_none_worse(systems)
+        _check_none_worse(systems, result)
 
 
-def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
+def _obstacles(result: Result) -> list[str]:
+    """Return the reasons against verdicts."""
+    return verdict_obstacles({name: result.counts.get(name, 0) for name in COUNTS})
+
+
+def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]], result: Result) -> None:
     """Raise RuntimeError if a system is significantly worse than the first, or has no verdict."""
     verdicts = {
         f"{row['system']} by {label}": row["verdict"]
@@ -97,8 +104,8 @@ def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]]) -> None:
     }
     if None in verdicts.values():
         raise RuntimeError(
-            "no verdict, because more than a tenth of the texts are outside the model's domain; "
-            "use a model trained on such texts"
+            f"no verdict, because of {', '.join(_obstacles(result))}. The warnings above contain "
+            "the remedies"
         )
     if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
         first = next(iter(systems.values()))[0]["system"]
@@ -124,14 +131,15 @@ def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
 
 def _score(
     settings: Any, rows: Sequence[list[str]], systems: int, arguments: argparse.Namespace
-) -> tuple[Scorer, Result]:
+) -> tuple[Scorer[Any], Result]:
     """Score all systems with the same token weights, from rows of candidates and references."""
     pairs = Pairs.of((row[index], row[systems:]) for index in range(systems) for row in rows)
+    first = pairs.part(0, len(rows))
     scorer, verbose = options.make_scorer(settings), options.progress_enabled(arguments.quiet)
     # The references are the same for all systems, so they are counted only once.
-    run = scorer.prepare(settings, pairs.part(0, len(rows)).texts_by_side)
-    result = run.score(pairs, verbose)
-    warn(result.counts, scorer.warning_messages)
+    result = scorer.prepare(settings, first.texts_by_side).score(pairs, verbose)
+    counts = {**result.counts, "blank_references": first.blank_references}
+    warn(counts, scorer.warning_messages)
     return scorer, result
 
 
@@ -145,15 +153,13 @@ def _rows(
     """Return each system's mean, interval, p-value and verdict, from scores [systems * texts].
 
     Intervals are clipped to the bounds of the score. The verdict is None if there are few texts, or
-    if more than a tenth of them are out of domain.
+    if `_obstacles` returns reasons.
     """
     from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed
-    # Empty and very short texts do not prevent a verdict, because they are the system's fault.
-    in_domain = is_reliable({name: result.counts.get(name, 0) for name in DOMAIN_COUNTS})
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
-    has_verdict = in_domain and systems.shape[1] >= FEW
+    has_verdict = not _obstacles(result) and systems.shape[1] >= FEW
     is_bootstrap = arguments.test == "bootstrap"
     test = significance.paired_bootstrap if is_bootstrap else significance.approximate_randomization
     rows: list[dict[str, Any]] = []
@@ -193,11 +199,13 @@ def _lines(
         yield from arguments.layout(header, table)
         yield ""
     direction = "higher" if result.higher_is_better else "lower"
+    reasons = ", ".join(_obstacles(result))
+    none = f" No verdict, because of {reasons}." if reasons else ""
     yield (
         f"{texts} texts, {direction} is better. Intervals: Student's t over texts. Difference and "
         f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
         f"({arguments.resamples} resamples, seed {arguments.seed}), not corrected for multiple "
         f"testing. Verdict: better or worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none "
-        f"with fewer than {FEW} texts or if more than a tenth of the texts are out of domain."
+        f"with fewer than {FEW} texts.{none}"
     )
     yield f"signature: {result.signature}"

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
-from infolm_metric.core.baselines import BaselineStats, Verdict, resolve_baseline
+from infolm_metric.core.baselines import PACKAGE, BaselineStats, Verdict, resolve_baseline
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import Summary, is_reliable, mean, warn
+from infolm_metric.core.results import Summary, mean, verdict_obstacles, warn
 from infolm_metric.tables import Source, read_rows
 
 if TYPE_CHECKING:
@@ -248,11 +248,14 @@ def _meaning(scorer: Scorer, name: str) -> str:
 
 def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
     """Describe the baseline and compare the mean score with it."""
-    higher = scorer.higher_is_better
-    verdict = stats.verdict(result.means[name], scorer.bounds(scorer.settings, name)[int(higher)])
+    higher, counts = scorer.higher_is_better, dict(result.counts)
+    identical = counts.get("identical") == result.pairs
+    verdict = stats.verdict(result.means[name], scorer.best(scorer.settings, name), identical)
     words = f"{'this pair is' if result.pairs == 1 else 'on average, the pairs are'} {verdict}"
-    if not is_reliable(result.counts):
-        words = "no verdict: too many short or out-of-domain texts, or too many unknown tokens"
+    if stats.source != PACKAGE:  # the user's own texts may come from the same template
+        counts["few_weighted"] = 0
+    if obstacles := verdict_obstacles(counts):
+        words = f"no verdict, because of {', '.join(obstacles)}"
     elif verdict != Verdict.COPY:
         # MENLI differs: a candidate that is entailed by its reference is usually correct.
         close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not higher

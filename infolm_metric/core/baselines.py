@@ -87,21 +87,22 @@ class BaselineStats:
             and type(self.pairs) is int
         )
 
-    def verdict(self, score: float, best: float) -> Verdict:
+    def verdict(self, score: float, best: float, identical: bool = False) -> Verdict:
         """Describe how close two texts with this score are, relative to unrelated texts.
 
         "closer" means more than two standard deviations better than the mean score of unrelated
         texts, and "far closer" means more than three. "slightly closer" means better than nine in
-        ten scores of unrelated texts, and "farther" means worse than nine in ten. Identical texts
-        score `best`.
+        ten scores of unrelated texts, and "farther" means worse than nine in ten. `best` is the
+        best possible score, which different texts can have. `identical` is True if the texts have
+        the same token ids.
 
         >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
-        >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.2, 0.4, 0.5)]
-        ['identical', 'far closer than', 'closer than', 'slightly closer than']
-        >>> print(stats.verdict(0.8, best=0.0))
-        farther apart than
+        >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.4, 0.5, 0.8)]
+        ['far closer than', 'closer than', 'slightly closer than', 'farther apart than']
+        >>> print(stats.verdict(0.0, best=0.0, identical=True))
+        identical
         """
-        if score == best:
+        if identical:
             return Verdict.COPY
         sign = -1 if best < self.mean else 1
         values = (score, self.deciles[0], self.deciles[-1])
@@ -114,6 +115,17 @@ class BaselineStats:
             return Verdict.SLIGHTLY_CLOSER
         return Verdict.ABOUT_AS_FAR if gain >= min(nine_in_ten) else Verdict.FARTHER
 
+    def check_best(self, best: float) -> None:
+        """Check that `rescale` is defined for this best score; raise BaselineNotFoundError if not.
+
+        >>> BaselineStats.of([0.5, 1.0]).check_best(0.0)
+        """
+        if not math.isfinite(best) or self.mean == best:
+            raise BaselineNotFoundError(
+                "rescale_with_baseline needs a finite best score that differs from the mean score "
+                f"of unrelated texts, got best score {best} and mean {self.mean}; omit the argument"
+            )
+
     def rescale(self, score: float, best: float) -> float:
         """Rescale a score so that 1 is the best score and 0 the mean score of unrelated texts.
 
@@ -122,11 +134,6 @@ class BaselineStats:
         >>> BaselineStats.of([0.5, 1.0]).rescale(0.5, best=0.0).__round__(3)
         0.333
         """
-        if not math.isfinite(best) or self.mean == best:
-            raise BaselineNotFoundError(
-                "rescale_with_baseline needs a finite best score that differs from the mean score "
-                f"of unrelated texts, got best score {best} and mean {self.mean}; omit the argument"
-            )
         return (self.mean - score) / (self.mean - best)
 
 

@@ -6,7 +6,6 @@ import copy
 import inspect
 import os
 import threading
-from itertools import chain
 from typing import Any, ClassVar
 
 import datasets
@@ -227,7 +226,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             if any(texts is not None for texts in (predictions, references)):
                 parts.append(self._check(predictions, references, ranks is not None))
             progress = verbose and is_progress_bar_enabled()
-            pairs = Pairs.of(chain.from_iterable(parts))
+            texts = [text for part in parts for text in part.predictions]
+            groups = [group for part in parts for group in part.all_references]
+            pairs = Pairs(texts, groups, True)
             return Call(pairs, call_settings, baseline, progress)
 
         result: Result | None

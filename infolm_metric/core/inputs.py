@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import reprlib
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -16,13 +18,26 @@ _brief.maxlevel = 2
 # A candidate and its references.
 Pair = tuple[str, list[str]]
 
+# Unicode categories that BERT's tokenizers remove from a text of only such characters: whitespace,
+# control, format (zero-width) and private-use characters, and combining marks.
+BLANK = {"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn"}
+
 
 @dataclass(frozen=True)
 class Pairs:
-    """Candidates with their references."""
+    """Candidates with their references.
+
+    Tables pad missing references with empty cells. If a candidate has several references, the
+    blank ones are therefore left out of `references` and everything that depends on it, except
+    one of them if all are blank. `all_references` contains the references as passed.
+
+    >>> pairs = Pairs(["a cat", "a dog"], [["the cat", ""], [" ", ""]])
+    >>> pairs.references, pairs.blank_references
+    ([['the cat'], [' ']], 2)
+    """
 
     predictions: list[str]
-    references: list[list[str]]
+    all_references: list[list[str]]
     several: bool = False  # lists of references were passed
 
     @classmethod
@@ -49,8 +64,21 @@ class Pairs:
         ['b']
         """
         part = slice(start, stop)
-        predictions, references = self.predictions[part], self.references[part]
+        predictions, references = self.predictions[part], self.all_references[part]
         return Pairs(predictions, references, self.several)
+
+    @cached_property
+    def references(self) -> list[list[str]]:
+        """References of each candidate, without blank references unless all are blank."""
+        return [
+            group if len(group) == 1 else [t for t in group if not is_blank(t)] or group[:1]
+            for group in self.all_references
+        ]
+
+    @property
+    def blank_references(self) -> int:
+        """Number of blank references that were left out."""
+        return sum(map(len, self.all_references)) - sum(self.counts)
 
     @property
     def counts(self) -> list[int]:
@@ -169,6 +197,16 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
         yield candidate, group
 
 
+def is_blank(text: str) -> bool:
+    r"""Return True for a text without visible characters, which has no tokens with most models.
+
+    >>> is_blank(" \n\u200b"), is_blank("."), is_blank("\ufffd")
+    (True, False, True)
+    """
+    # U+FFFD replaces bytes that could not be decoded.
+    return all(unicodedata.category(letter) in BLANK or letter == "\ufffd" for letter in text)
+
+
 def check_texts(name: str, texts: Any) -> list[str]:
     """Check that a sequence contains only strings, and return it as a list; it may be empty.
 
@@ -191,8 +229,8 @@ def check_text(name: str, text: Any) -> None:
     if not isinstance(text, str):
         label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
         remedy = "remove the pair or use an empty string" if is_missing(text) else "convert it"
-        if isinstance(text, list) and text and isinstance(text[0], int):
-            remedy = "if these are token ids, decode them with tokenizer.batch_decode"
+        if _holds_integers(text):
+            remedy += "; decode token ids with tokenizer.batch_decode, without -100 from padding"
         raise TypeError(f"{name} must be a string, got {label}; {remedy}")
     if not text.isascii():
         try:
@@ -211,15 +249,25 @@ def is_missing(text: Any) -> bool:
 
 
 def as_list(name: str, values: Any) -> list[Any]:
-    """Convert a sequence to a list; raise TypeError for strings and other values."""
+    """Convert a sequence to a list; raise TypeError for strings, tables and other values."""
     if isinstance(values, str | bytes):
         raise TypeError(
             f"{name} must be a list of strings, got the string {_brief.repr(values)}; wrap it in a "
             f"list: [{_brief.repr(values)}]"
         )
-    if not _is_list(values):
+    if _is_table(values):
         raise TypeError(
-            f"{name} must be a list of strings, got {_brief.repr(values)} ({type(values).__name__})"
+            f"{name} must be a list of strings, got a table ({type(values).__name__}). Pass one of "
+            "its columns, such as table['text'], or list(zip(column1, column2)) of several columns "
+            "with references"
+        )
+    if not _is_list(values):
+        remedy = ""
+        if isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
+            remedy = "; wrap it in list()"
+        raise TypeError(
+            f"{name} must be a list of strings, got {_brief.repr(values)} "
+            f"({type(values).__name__}){remedy}"
         )
     for convert in ("tolist", "to_pylist"):  # arrays and series; Arrow columns
         if hasattr(values, convert):
@@ -230,13 +278,30 @@ def as_list(name: str, values: Any) -> list[Any]:
 def _is_list(values: Any) -> bool:
     """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
-    NumPy scalars are not sequences, and neither are data frames, whose items are columns.
+    NumPy scalars are not sequences, and neither are tables, whose items are columns or rows.
     """
     if isinstance(values, str | bytes | dict | set | frozenset) or not isinstance(values, Iterable):
+        return False
+    if _is_table(values):
         return False
     axes = getattr(values, "ndim", 1)
     ordered = hasattr(values, "__len__") and hasattr(values, "__getitem__")
     return ordered and (axes == 1 or (axes > 1 and hasattr(values, "tolist")))
+
+
+def _is_table(values: Any) -> bool:
+    """Return True for data frames, Arrow tables and data sets.
+
+    The attributes are looked up in the class, because some tables compute their values.
+    """
+    return any(hasattr(type(values), name) for name in ("columns", "column_names"))
+
+
+def _holds_integers(values: Any) -> bool:
+    """Return True for an integer, or for a list, array or tensor of integers."""
+    while _is_list(values) and len(values):
+        values = next(iter(values))
+    return hasattr(values, "__index__") and not isinstance(values, bool)
 
 
 def counted(number: int, noun: str) -> str:

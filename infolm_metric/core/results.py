@@ -28,10 +28,19 @@ WARNING_MESSAGES = {
     "truncated, starting with the longer text; shorten the texts",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens), so their "
     "scores are not meaningful; check the input",
-    "one_token": "{count} of {texts} texts were fully masked, so the model cannot distinguish "
-    "texts such as 'yes' and 'no'; set interpolation > 0 or score longer texts",
+    "blank_references": "blank references were left out if their candidate has other references "
+    "({count} in total). Check the input if they are not padding",
+    "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so the "
+    "model cannot distinguish texts such as 'yes' and 'no'. Set interpolation > 0, or idf=False if "
+    "the texts have more tokens",
+    "indistinguishable": "{count} of {pairs} pairs of different texts have the best score, because "
+    "they differ only in masked tokens. Set idf=False or idf='bundled', or interpolation > 0 if "
+    "the texts have only one token",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
     f"frequency of 0 and were weighted uniformly; set idf to {_TABLE}",
+    "few_weighted": "in {count} of {texts} texts, as in texts from a template, fewer than half of "
+    "the tokens have a noticeable IDF weight, so baselines of prose do not apply. Set idf=False or "
+    "idf='bundled', or create a baseline from your own texts with `infolm baseline`",
     "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example emoji or "
     "another script, so the model cannot distinguish them; use a model with a suitable vocabulary",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
@@ -42,8 +51,11 @@ WARNING_MESSAGES = {
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
     f"documents; set idf to {_TABLE}, or to False for uniform weights",
 }
-# Warnings that a result counts; it also counts all "texts" and "tokens".
+# Warnings that a result counts; it also counts all "pairs", "texts" and "tokens", and the pairs
+# with "identical" token ids.
 KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
+# Kinds with false alarms, which are reported only above TOO_MANY.
+UNCERTAIN = ("unknown_tokens", "out_of_domain", "few_weighted")
 
 
 def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
@@ -52,32 +64,63 @@ def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
     >>> nonzero_counts(Counter(texts=3, empty=1, few_documents=12))
     {'empty': 1}
     """
+    counts = {**counts, "unknown_tokens": unknown_tokens(counts)[0]}
     occurrences = {kind: counts[kind] for kind in KINDS if counts.get(kind)}
     if occurrences.get("few_documents", 0) >= FEW_DOCUMENTS:
         del occurrences["few_documents"]
     return occurrences
 
 
-def is_reliable(counts: Mapping[str, int]) -> bool:
-    """Return True unless more than 10% of the texts or tokens are unsuitable for a verdict."""
+def unknown_tokens(counts: Mapping[str, int]) -> tuple[int, int]:
+    """Return the numbers of unknown tokens and of all tokens.
+
+    In a combination of metrics, they belong to the tokenizer with the larger fraction; the other
+    metric's counts start with "other_".
+
+    >>> unknown_tokens({"tokens": 40, "other_tokens": 20, "other_unknown_tokens": 3})
+    (3, 20)
+    """
+    sides = [
+        (counts.get(f"{side}unknown_tokens", 0), counts.get(f"{side}tokens", 0))
+        for side in ("", "other_")
+    ]
+    return max(sides, key=lambda side: side[0] / max(1, side[1]))
+
+
+def verdict_obstacles(counts: Mapping[str, int]) -> list[str]:
+    """Return the reasons against a verdict: unsuitable pairs, texts or tokens above 10%.
+
+    >>> verdict_obstacles({"texts": 20, "empty": 3, "pairs": 10, "indistinguishable": 1})
+    ['empty or fully masked texts']
+    """
     counts = Counter(counts)  # missing counts are 0
-    return (
-        counts["one_token"] + counts["empty"] <= TOO_MANY * counts["texts"]
-        and counts["out_of_domain"] <= TOO_MANY * counts["texts"]
-        and counts["unknown_tokens"] <= TOO_MANY * counts["tokens"]
-    )
+    unknown, tokens = unknown_tokens(counts)
+    fractions = {
+        "empty or fully masked texts": (counts["one_token"] + counts["empty"], counts["texts"]),
+        "different texts with the best score": (counts["indistinguishable"], counts["pairs"]),
+        "texts with few weighted tokens": (counts["few_weighted"], counts["texts"]),
+        "out-of-domain texts": (counts["out_of_domain"], counts["texts"]),
+        "unknown tokens": (unknown, tokens),
+    }
+    return [reason for reason, (count, total) in fractions.items() if count > TOO_MANY * total]
+
+
+def is_reliable(counts: Mapping[str, int]) -> bool:
+    """Return True if there is no reason against a verdict."""
+    return not verdict_obstacles(counts)
 
 
 def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
     """Issue one warning per kind, at the user's line; `messages` overrides WARNING_MESSAGES."""
     messages = {**WARNING_MESSAGES, **messages}
+    totals = {name: counts.get(name, 0) for name in ("pairs", "texts")}
     for kind, count in nonzero_counts(counts).items():
-        texts, total = counts["texts"], counts["tokens" if kind == "unknown_tokens" else "texts"]
-        if kind in ("unknown_tokens", "out_of_domain") and count <= TOO_MANY * total:
-            continue  # a few may be false alarms
+        total = unknown_tokens(counts)[1] if kind == "unknown_tokens" else totals["texts"]
+        if kind in UNCERTAIN and count <= TOO_MANY * total:
+            continue
         kind = "one_document" if kind == "few_documents" and count == 1 else kind
         fraction = count / total if total else 0
-        message = messages[kind].format(count=count, texts=texts, fraction=fraction)
+        message = messages[kind].format(count=count, fraction=fraction, **totals)
         warnings.warn(f"infolm: {message}", stacklevel=user_stacklevel())
 
 
@@ -94,7 +137,7 @@ class ChunkScores:
     """Scores of a chunk of pairs."""
 
     scores: dict[str, list[float]]  # by score name, [pairs] each
-    counts: Mapping[str, int] = field(default_factory=Counter)  # texts, tokens, texts per warning
+    counts: Mapping[str, int] = field(default_factory=Counter)  # texts, tokens, and per warning
 
     @classmethod
     def join(cls, parts: Sequence[ChunkScores]) -> ChunkScores:
@@ -117,7 +160,8 @@ class Result(Mapping[str, Any]):
         scores: scores by full name, [pairs] each.
         signature: everything that can change the scores, including versions.
         higher_is_better: True if higher scores are better.
-        counts: numbers of texts and tokens, and number of texts per warning.
+        counts: numbers of pairs, texts and tokens, of pairs with identical tokens, and of texts
+            or pairs per warning.
         several: True if a list of score names was requested, even a list of one name.
         rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
             unrelated texts; empty without a baseline.
@@ -225,7 +269,7 @@ class Summary:
     pairs: int
     means: Mapping[str, float]  # by score column
     signature: Signature
-    counts: Mapping[str, int]  # texts, tokens, texts per warning
+    counts: Mapping[str, int]  # pairs, texts, tokens, and per warning
     baseline: Mapping[str, BaselineStats] | None = None  # by score name; None if none matches
     resumed: int = 0  # pairs that were scored before the job was resumed
 

@@ -174,8 +174,10 @@ class Scorer(ABC, Generic[S]):
 
         Each text is encoded once if the metric encodes texts separately and the encodings fit in
         the cache. Only one score name is allowed. If idf is False or a table, each value equals the
-        score of the pair alone to within 1e-9. With idf="references", documents are counted in
-        `references`. Raises the same errors as `score`.
+        score of the pair alone: to within 1e-9 if encodings do not depend on the batch (float32 on
+        a CPU), and otherwise to within the tolerance of batch invariance, about 1e-5 in float32 on
+        a GPU. With idf="references", documents are counted in `references`. Raises the same errors
+        as `score`.
         """
         return self._matrix(candidates, references, self.settings.replace(**changed))
 
@@ -190,7 +192,8 @@ class Scorer(ABC, Generic[S]):
         with self.lock:
             run = self.prepare(settings, texts)
             values, counts = run.score_matrix(**texts)
-        warn(run.with_documents(counts), self.warning_messages)
+        documents = {"few_documents": run.statistics.distinct_documents}
+        warn(add_counts([counts, documents, {"pairs": values.size}]), self.warning_messages)
         return values
 
     def select(self, candidates: Any, **changed: Any) -> str:
@@ -255,6 +258,10 @@ class Scorer(ABC, Generic[S]):
         """Return the lower and upper bounds of a score."""
         return -math.inf, math.inf
 
+    def best(self, settings: S, name: str) -> float:
+        """Return the best possible value of a score."""
+        return self.bounds(settings, name)[int(self.higher_is_better)]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run(ABC, Generic[S]):
@@ -303,13 +310,16 @@ class Run(ABC, Generic[S]):
         with self.scorer.lock:
             counts = Counter(pairs.counts)
             stats = self.unrelated(counts) if self.baseline else {}
+            best = {name: self.best(name) for name in self.settings.names}
+            for by_name in stats.values():
+                for name, name_stats in by_name.items():
+                    name_stats.check_best(best[name])
             self.check(pairs)
             whole = self._score_chunks(pairs, verbose)
         rescaled = {}
         for name, column in whole.scores.items() if stats else ():
-            best = self.best(name)
             rescaled[name] = [
-                stats[count][name].rescale(score, best)
+                stats[count][name].rescale(score, best[name])
                 for score, count in zip(column, pairs.counts, strict=True)
             ]
         return Result(
@@ -317,7 +327,7 @@ class Run(ABC, Generic[S]):
             scores=whole.scores,
             signature=self.signature,
             higher_is_better=self.scorer.higher_is_better,
-            counts=self.with_documents(whole.counts),
+            counts=self.corpus_counts(pairs, whole.counts),
             several=self.settings.several,
             rescaled=rescaled,
             baseline=baselines.most_frequent(stats, counts),
@@ -382,12 +392,17 @@ class Run(ABC, Generic[S]):
 
     def best(self, name: str) -> float:
         """Return the best possible value of a score."""
-        bounds: tuple[float, float] = self.scorer.bounds(self.settings, name)
-        return bounds[int(self.scorer.higher_is_better)]
+        return self.scorer.best(self.settings, name)
 
-    def with_documents(self, counts: Mapping[str, int]) -> Counter[str]:
-        """Return counts with the number of distinct documents."""
-        return add_counts([counts, {"few_documents": self.statistics.distinct_documents}])
+    def corpus_counts(self, pairs: Pairs, counts: Mapping[str, int]) -> Counter[str]:
+        """Add the counts of a corpus or part to the counts of its chunks."""
+        corpus = Counter(
+            pairs=len(pairs),
+            blank_references=pairs.blank_references,
+            few_documents=self.statistics.distinct_documents,
+        )
+        # Maxima, because a combined metric has counted the same pairs.
+        return Counter(counts) | corpus
 
     # Implemented by a metric.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -232,6 +233,12 @@ class WeightedText:
     text: TokenizedText
     log_weights: np.ndarray  # float64 [maskable]
     zero_weight: bool = False  # all IDF weights are 0, so uniform weights are used
+
+    @property
+    def few_weighted(self) -> bool:
+        """True if fewer than half of the tokens have more than 1% of the largest weight."""
+        least = self.log_weights.max(initial=-np.inf) + math.log(0.01)
+        return 2 * int((self.log_weights > least).sum()) < len(self.log_weights)
 
     @classmethod
     def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:

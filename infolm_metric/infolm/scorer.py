@@ -15,7 +15,7 @@ from torch import Tensor
 
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.inputs import Pairs, check_pairs, check_texts
-from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
+from infolm_metric.core.results import ChunkScores, Result, warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.tokenization import WeightedText
 from infolm_metric.infolm import measures
@@ -143,9 +143,11 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
     def count_warnings(self, texts: Texts) -> Counter[str]:
         """Count texts, tokens, and the texts that cause each warning."""
         counts, settings = super().count_warnings(texts), self.settings
-        # A fully masked text is predicted from its length alone; interpolation adds its tokens.
+        # The model never sees a single weighted token, which is masked. Interpolation adds it.
         if settings.masking == "token" and not settings.interpolation:
-            counts["one_token"] = sum(len(text.log_weights) == 1 for text in texts)
+            counts["one_token"] = sum(
+                int(np.isfinite(text.log_weights).sum()) == 1 for text in texts
+            )
         return counts
 
     def view(self, text: WeightedText) -> TextView:
@@ -277,7 +279,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
             weighted_texts = run.tokenize_and_weight(texts, run.tables[0])
             encodings = run.encode(weighted_texts)
             counts = run.count_warnings(weighted_texts)
-        warn(run.with_documents(counts), self.warning_messages)
+        warn(run.corpus_counts(pairs, counts), self.warning_messages)
         return interpolate(weighted_texts, encodings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
@@ -338,14 +340,14 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
                     plans = [plan for run in group for plan in run.plans]
                     values = group[0].compare_plans(plans, repeated, references, log_p)
                     for index, run, column in zip(indices, group, values, strict=True):
-                        rule, (name,) = run.settings.multi_reference, run.settings.names
-                        scores = reduce_references(column, chunk.counts, rule).tolist()
-                        counts = run.count_warnings([*candidates, *references])
-                        parts[index].append(ChunkScores({name: scores}, counts))
+                        by_name = dict(zip(run.settings.names, [column], strict=True))
+                        parts[index].append(
+                            run.reduce(candidates, references, chunk.counts, by_name)
+                        )
         results = []
         for settings, chunks in zip(plan.grid, parts, strict=True):
             run, whole = replace(runs[settings.idf], settings=settings), ChunkScores.join(chunks)
-            counts = run.with_documents(whole.counts)
+            counts = run.corpus_counts(pairs, whole.counts)
             results.append(Result(settings.metric, whole.scores, run.signature, False, counts))
         return results
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from infolm_metric.core.inputs import as_list, check_text, is_missing
+from infolm_metric.core.inputs import as_list, check_text, is_blank, is_missing
 
 
 @contextmanager
@@ -57,4 +57,4 @@ def present_references(name: str, references: Any) -> list[str]:
         if not is_missing(text):
             check_text(f"{name}[{index}]", text)
             texts.append(text)
-    return [text for text in texts if text.strip()]
+    return [text for text in texts if not is_blank(text)]

@@ -108,7 +108,8 @@ class TextMetric(torchmetrics.Metric):
 
 def encode(pairs: Pairs) -> Tensor:
     """Encode pairs as lines of JSON, uint8 [bytes]."""
-    lines = "".join(f"{json.dumps(pair)}\n" for pair in pairs)
+    rows = zip(pairs.predictions, pairs.all_references, strict=True)
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
     return torch.tensor(list(lines.encode()), dtype=torch.uint8, device="cpu")
 
 

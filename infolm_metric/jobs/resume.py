@@ -242,14 +242,15 @@ def _read(
     """Check the input; return its digest, its pairs by number of references, and the run."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED):
-        pairs = [source.pair(row) for row in part]
-        for (where, row), pair in zip(part, pairs, strict=True):
+        rows = [source.pair(row) for row in part]
+        for (where, row), pair in zip(part, rows, strict=True):
             check_new_columns(where, row, names)
             # Not str, because the default representation of an object contains its address.
             text = json.dumps([pair, row], default=lambda value: type(value).__name__)
             digest.update(text.encode() + b"\n")
-            references[len(pair[1])] += 1
-        statistics += run.count(Pairs.of(pairs).texts_by_side)
+        pairs = Pairs.of(rows)
+        references.update(pairs.counts)
+        statistics += run.count(pairs.texts_by_side)
     if not references:
         raise ValueError(f"{source.name} has no rows. Add one row per pair.")
     return digest.hexdigest(), references, run.with_statistics(statistics)

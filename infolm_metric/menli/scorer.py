@@ -181,7 +181,7 @@ def empty_texts(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return masks that select pairs with one and with two empty texts, [references] each.
 
-    >>> empty_texts(Pairs(["", "a"], [["a", ""], ["a"]]), {"": [], "a": [1]})
+    >>> empty_texts(Pairs(["", "", "a"], [["a"], [""], ["a"]]), {"": [], "a": [1]})
     (array([ True, False, False]), array([False,  True, False]))
     """
     lengths = [(len(tokens[text]), len(tokens[other])) for text, group in pairs for other in group]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -124,14 +125,16 @@ class EncodingRun(Run[E]):
         cache, long_text = self.scorer.tokenized, self.settings.long_text
         options = self.checkpoint.name, self.checkpoint.revision, self.limit, long_text
         keys = [(text, *options) for text in texts]
-        missing = [key for key in dict.fromkeys(keys) if key not in cache]
-        if len(cache) + len(missing) > CACHED_TEXTS:
-            cache.clear()
-            missing = list(dict.fromkeys(keys))
+        known = {key: cache[key] for key in keys if key in cache}
+        missing = [key for key in dict.fromkeys(keys) if key not in known]
         names = [key[0] for key in missing]
-        new = tokenize(self.checkpoint.tokenizer, names, self.limit, long_text)
-        cache.update(zip(missing, new, strict=True))
-        return (cache[key] for key in keys)
+        rows = tokenize(self.checkpoint.tokenizer, names, self.limit, long_text)
+        new = dict(zip(missing, rows, strict=True))
+        if len(cache) + len(new) > CACHED_TEXTS:
+            cache.clear()
+        cache.update(islice(new.items(), CACHED_TEXTS))
+        known |= new
+        return (known[key] for key in keys)
 
     def tokenize_and_weight(self, texts: Sequence[str], table: IDF | None) -> list[WeightedText]:
         """Tokenize texts and weight their tokens by IDF, or uniformly if `table` is None."""
@@ -151,6 +154,7 @@ class EncodingRun(Run[E]):
             too_long=sum(text.text.too_long for text in texts) if truncated else 0,
             empty=int((lengths == 0).sum()),
             zero_weight=sum(text.zero_weight for text in texts),
+            few_weighted=sum(text.few_weighted for text in texts),
             unknown_tokens=int((tokens == self.checkpoint.tokenizer.unk_token_id).sum()),
             out_of_domain=count_out_of_domain(
                 (text.text.tokens for text in texts), self.checkpoint.english
@@ -188,21 +192,44 @@ class EncodingRun(Run[E]):
 
     def check(self, pairs: Pairs) -> None:
         if self.settings.long_text == "error":
-            self.tokenize(pairs.texts)
+            for part in batches(pairs.texts, TOKENIZED_DOCUMENTS):
+                self.tokenize(part)
 
     def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
         """Encode the texts of a chunk, and compare its candidates with their references."""
         candidates = self.tokenize_and_weight(pairs.predictions, self.tables[0])
         references = self.tokenize_and_weight(pairs.flat_references, self.tables[1])
-        texts = [*candidates, *references]
-        encodings = self.encode(texts, progress)
+        encodings = self.encode([*candidates, *references], progress)
         repeated = [candidates[owner] for owner in np.arange(len(pairs)).repeat(pairs.counts)]
+        values = self.compare(repeated, references, encodings)
+        return self.reduce(candidates, references, pairs.counts, values)
+
+    def reduce(
+        self,
+        candidates: Texts,
+        references: Texts,
+        counts: Sequence[int],
+        values: Mapping[str, np.ndarray],
+    ) -> ChunkScores:
+        """Reduce the scores against each reference to one score per pair, and count warnings.
+
+        `counts` are the numbers of references, [pairs], and `values` are float64 [references].
+        """
         rule = self.settings.multi_reference
-        scores = {
-            name: reduce_references(values, pairs.counts, rule).tolist()
-            for name, values in self.compare(repeated, references, encodings).items()
-        }
-        return ChunkScores(scores, self.count_warnings(texts))
+        scores = {name: reduce_references(part, counts, rule) for name, part in values.items()}
+        owners = np.arange(len(counts)).repeat(counts).tolist()
+        equal = [
+            candidates[owner].key[0] == reference.key[0]
+            for owner, reference in zip(owners, references, strict=True)
+        ]
+        starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
+        combine = np.logical_and if rule == "mean" else np.logical_or
+        identical = combine.reduceat(equal, starts)
+        best = np.any([part == self.best(name) for name, part in scores.items()], axis=0)
+        warnings = self.count_warnings([*candidates, *references])
+        warnings["identical"] = int(identical.sum())
+        warnings["indistinguishable"] = int((best & ~identical).sum())
+        return ChunkScores({name: part.tolist() for name, part in scores.items()}, warnings)
 
     def score_pair(self, candidate: Any, reference: Any) -> tuple[Result, list[WeightedText]]:
         """Check and score a pair; return the result and both texts with their token weights."""
@@ -233,7 +260,13 @@ class EncodingRun(Run[E]):
                 encodings = {**column_encodings, **self.encode(row_block)}
                 block = self.compare_all(row_block, column_block, encodings)
                 values[start : start + size, first : first + size] = block
-        return values, self.count_warnings([*rows, *columns])
+        counts, (name,) = self.count_warnings([*rows, *columns]), self.settings.names
+        for text, row in zip(rows, values, strict=True):
+            counts["indistinguishable"] += sum(
+                columns[index].key[0] != text.key[0]
+                for index in np.flatnonzero(row == self.best(name))
+            )
+        return values, counts
 
     def model_fields(self) -> dict[str, object]:
         return {

@@ -119,6 +119,8 @@ class NLIModel(ModelWithHead):
         # BART-like models need the same number of end tokens in all pairs of a batch.
         groups: dict[int, list[int]] = {}
         for index, pair in enumerate(pairs):
+            if not pair.ids:  # empty texts, with a tokenizer without special tokens
+                continue
             groups.setdefault(pair.ids.count(pair.ids[-1]), []).append(index)
         count = 0
         for group in groups.values():
@@ -169,6 +171,11 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
     If the model misclassifies one of two simple pairs, warn that its labels may be wrong.
     """
     model = NLIModel.load(checkpoint, settings, CLASSIFIERS)
+    config = model.model.config.get_text_config() if model.encoder is None else None
+    if config and config.pad_token_id is None:
+        # Decoders classify the last token that is not padding, and refuse batches if the padding
+        # token is unknown. Nothing is padded here, so no token has this id.
+        config.pad_token_id = -1
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]
     sequences = list(join_pairs(checkpoint.tokenizer, pairs, None))
     e, n, c = model.probabilities(sequences, labels).T.tolist()

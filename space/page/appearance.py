@@ -97,7 +97,11 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     ['2 texts without any tokens.', 'With a single reference, all words have the same weight.']
     """
     lines = [
-        words.format(texts=count(warnings[kind], "text"), pairs=count(warnings[kind], "pair"))
+        words.format(
+            texts=count(warnings[kind], "text"),
+            pairs=count(warnings[kind], "pair"),
+            references=count(warnings[kind], "blank reference"),
+        )
         for kind, words in TEXTS["warnings"].items()
         if kind in warnings
     ]

@@ -84,8 +84,9 @@ def iter_scores(
         if isinstance(step, int):
             yield step / len(pairs), {}
             continue
-        several = any(len(group) > 1 for group in pairs.references)
-        cells = [json.dumps(g, ensure_ascii=False) if several else g[0] for g in pairs.references]
+        groups = pairs.all_references
+        several = any(len(group) > 1 for group in groups)
+        cells = [json.dumps(g, ensure_ascii=False) if several else g[0] for g in groups]
         frame = pd.DataFrame(
             {"score": step["scores"], "prediction": pairs.predictions, "references": cells},
             index=pd.RangeIndex(1, len(pairs) + 1, name="row"),
@@ -248,6 +249,11 @@ def _summary(result: Mapping[str, Any]) -> str:
         f"{number(result['mean'])} ({HIGHER if higher else LOWER})",
         f"The best pair scores {number(best(scores))}, the worst {number(worst(scores))}.",
         *([unrelated_words(result["unrelated"])] if result["unrelated"] else []),
+        *(
+            [f"No verdict, because of {', '.join(reasons)}."]
+            if (reasons := result["no_verdict"])
+            else []
+        ),
         *notes(result["warnings"]),
         f"Signature: {result['signature']}",
     ]

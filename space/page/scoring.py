@@ -11,8 +11,8 @@ from typing import Any
 import gradio as gr
 
 from infolm_metric.core.baselines import BaselineStats, most_frequent
-from infolm_metric.core.inputs import Pairs, check_pairs
-from infolm_metric.core.results import add_counts, is_reliable, nonzero_counts
+from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
+from infolm_metric.core.results import add_counts, is_reliable, nonzero_counts, verdict_obstacles
 from infolm_metric.core.scorer import Run
 from infolm_metric.core.signature import Signature
 
@@ -60,8 +60,9 @@ class Answer:
     references: list[str]
     score: float
     higher_is_better: bool
-    baseline: BaselineStats | None  # None if not available
+    baseline: BaselineStats | None  # None if not available, or if it does not apply to the texts
     readable: bool  # False if the score is not meaningful, e.g. for out-of-domain texts
+    identical: bool  # True if the texts have the same token ids
     warnings: Mapping[str, int]
     signature: Signature
     bounds: tuple[float, float]
@@ -103,7 +104,7 @@ class Answer:
         """Verdict on the score, relative to unrelated texts if possible."""
         if not self.readable:
             return "This score is not meaningful"
-        if self.score == self.best:
+        if self.identical:
             return "Same score as an identical text"
         if self.special[0] or self.baseline is None:
             return self.special[0] or NO_VERDICT
@@ -144,8 +145,9 @@ def compare(
         raise TypeError(f"references must be a list of strings, got {type(references).__name__}")
     pairs = check_pairs([candidate], [references])
     limits.check_group("the input", candidate, references)
-    if not all(text.strip() for text in (candidate, *references)):
-        side = "reference" if candidate.strip() else "candidate"
+    (references,) = pairs.references
+    if any(map(is_blank, (candidate, *references))):
+        side = "candidate" if is_blank(candidate) else "reference"
         raise ValueError(f"the {side} is empty; enter some text")
     model = settings["model_name_or_path"]
     with LOCK:
@@ -157,6 +159,7 @@ def compare(
         options = settings
         if "idf" in vars(scorer.settings):  # the explanation uses a single reference
             options = {**settings, "idf": run.tables[1]}
+        few_weighted = {name: result.counts[name] for name in ("texts", "few_weighted")}
         answer = Answer(
             metric=metric,
             settings=settings,
@@ -164,8 +167,9 @@ def compare(
             references=references,
             score=result[metric],
             higher_is_better=result["higher_is_better"],
-            baseline=find_stats(run, pairs),
-            readable=is_reliable(result.counts),
+            baseline=find_stats(run, pairs) if is_reliable(few_weighted) else None,
+            readable=is_reliable({**result.counts, "few_weighted": 0}),
+            identical=result.counts["identical"] > 0,
             warnings=result["warnings"],
             signature=result["signature"],
             bounds=scorer.bounds(metric_settings, *metric_settings.names),
@@ -201,12 +205,14 @@ def score_in_parts(
         yield len(scores)
     with LOCK:
         baseline = find_stats(run, pairs)
+    obstacles = verdict_obstacles(warnings)
     yield {
         "metric": metric,
         "mean": sum(scores) / len(scores),
         "scores": scores,
         "higher_is_better": result["higher_is_better"],
-        "unrelated": baseline,
+        "unrelated": None if obstacles else baseline,
+        "no_verdict": obstacles,
         "warnings": nonzero_counts(warnings),
         "signature": result["signature"],
     }

@@ -43,9 +43,9 @@ SETTINGS = {  # settings for the tiny model of each metric, and a change of sett
     "toy": ({}, {"size": 2}),
 }
 EXPECTED_WARNINGS = {  # for unusual texts
-    "infolm": {"too_long": 1, "empty": 2, "one_token": 2, "zero_weight": 2},
-    "baryscore": {"too_long": 1, "empty": 2, "zero_weight": 2},
-    "menli": {"too_long_pairs": 1, "empty": 2},
+    "infolm": {"too_long": 1, "empty": 2, "one_token": 3, "zero_weight": 2, "blank_references": 2},
+    "baryscore": {"too_long": 1, "empty": 2, "zero_weight": 2, "blank_references": 2},
+    "menli": {"too_long_pairs": 1, "empty": 2, "blank_references": 2},
 }
 ROWS = random_pairs(7, seed=1)
 CANDIDATES = [row["prediction"] for row in ROWS]
@@ -193,7 +193,7 @@ def test_a_list_with_one_reference_equals_the_reference(make):
 def test_results_are_json_serializable_and_as_short_as_requested(metric, make):
     result = make().compute(**PAIRS)
     keys = [metric.name, "scores", "higher_is_better", "signature", "warnings"]
-    assert [key for key in result if key != "probabilities"] == keys
+    assert list(result) == keys
     assert json.loads(json.dumps(result)) == result
     assert result[metric.name] == pytest.approx(sum(result["scores"]) / len(result["scores"]))
     assert result["higher_is_better"] is metric.scorer_type().higher_is_better
@@ -447,7 +447,7 @@ def test_several_threads_can_share_a_scorer(scorer, change):
 @WITH_MODEL_AND_TASK
 def test_each_category_triggers_a_single_warning_at_the_line_of_the_caller(metric, scorer, make):
     candidates = ["the cat sat", "cat", "", "東京 は 雨 rain", "a cat " * 40]
-    references = [["a dog ran", "dog"], ["the dog"], [" "], ["a dog"], ["the cat"]]
+    references = [["a dog ran", "dog"], ["the dog", ""], [" "], ["\n", "a dog"], ["the cat"]]
     counts = EXPECTED_WARNINGS[metric.name]
     table = IDF.from_corpus(["the cat", "the cat"], scorer.tokenizer)
     options = {"idf": table} if "zero_weight" in counts else {}
@@ -457,7 +457,9 @@ def test_each_category_triggers_a_single_warning_at_the_line_of_the_caller(metri
             result = score(predictions=candidates, references=references, **options)
         assert result["warnings"].pop("unknown_tokens") > 0
         assert result["warnings"] == counts
-        counted = [record for record in records if re.match(r"infolm: \d+ ", str(record.message))]
+        counted = [
+            record for record in records if re.match(r"infolm: (\d|blank)", str(record.message))
+        ]
         assert [record.filename for record in counted] == [__file__] * len(counts)
 
 

@@ -119,11 +119,14 @@ def test_existing_column_is_not_overwritten(cluster):
 
 def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, monkeypatch):
     monkeypatch.setattr("infolm_metric.jobs.ray_jobs.BATCH", 40)
-    write_lines(Path("pairs.jsonl"), ROWS)
+    blank = [{**row, "references": ["", *row["references"]]} for row in ROWS]
+    write_lines(Path("pairs.jsonl"), blank)
     arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), "pairs.jsonl"]
     assert main([*arguments, "-o", "scores.parquet"]) == 0
     expected = score_alone(InfoLMScorer, model_name_or_path=str(tiny_bert))
-    summary, signature = capsys.readouterr().out.splitlines()
+    shown, errors = capsys.readouterr()
+    summary, signature = shown.splitlines()
+    assert f"({len(ROWS)} in total)" in errors
     shown = f"{FISHER_RAO}: {expected.mean(FISHER_RAO):.6g} (mean of {len(ROWS)} pairs"
     assert_text_nearly_equal(summary.partition(" pairs")[0] + " pairs", shown)
     assert signature == f"signature: {expected.signature}"

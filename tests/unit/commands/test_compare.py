@@ -172,6 +172,39 @@ def test_intervals_stay_within_the_bounds_of_the_score(infolm_output):
     assert (other["low"], other["high"]) == (0, 1)  # t with one degree of freedom is wide
 
 
+@pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
+def test_an_empty_system_does_not_gain_from_blank_references(infolm, metric, tiny_nli):
+    Path("empty.txt").write_text("\n" * len(TEXTS))
+    blank = ("" if place % 2 else text for place, text in enumerate(reversed(TEXTS)))
+    Path("partly_blank.txt").write_text("".join(f"{text}\n" for text in blank))
+    models = {"menli": ("--model", tiny_nli()), "baryscore": ("--layers", 1)}
+    model = models.get(metric, ())
+    options = ("--resamples", "50", "--json", "--metric", metric, *model)
+    references = ("-r", "truth.txt", "-r", "partly_blank.txt")
+    code, output, errors = infolm("compare", "good.txt", "empty.txt", *references, *options)
+    (rows,) = json.loads(output)["systems"].values()
+    assert code == 0 and rows[1]["verdict"] == "worse" and "(30 in total)" in errors
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+@pytest.mark.parametrize("metric", ["infolm", "baryscore"])
+def test_texts_from_a_template_get_no_verdict(infolm, metric):
+    numbers = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    for name, shift in (("right", 0), ("wrong", 1)):
+        lines = (f"the price is {numbers[(i + shift) % 10]} dollars\n" for i in range(10))
+        Path(f"{name}.txt").write_text("".join(lines))
+    arguments = ("compare", "right.txt", "wrong.txt", "-r", "right.txt", "--metric", metric)
+    options = ("--model", "bundled", "--resamples", "50", "--fail-if-worse")
+    code, output, errors = infolm(*arguments, *options)
+    assert code == 1 and "few weighted tokens" in output and "few weighted tokens" in errors
+    (rows,) = json.loads(infolm(*arguments, *options, "--json")[1])["systems"].values()
+    assert rows[1]["verdict"] is None
+    assert infolm(*arguments, *options, "--idf", "none")[0] == 1  # significantly worse
+    code, output, errors = infolm(*arguments, *options, "--idf", "none", "--json")
+    (rows,) = json.loads(output)["systems"].values()
+    assert rows[1]["verdict"] == "worse"
+
+
 @pytest.mark.filterwarnings("ignore:infolm")
 @pytest.mark.parametrize("combined", [(), ("--combine-with", "infolm")])
 def test_empty_outputs_lower_the_score_of_a_system(infolm_output, tiny_nli, combined):

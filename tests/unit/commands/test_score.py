@@ -292,7 +292,6 @@ def test_warnings_go_to_standard_error(infolm):
 # Interpretation of a score
 
 
-NO_VERDICT = "no verdict: too many short or out-of-domain texts, or too many unknown tokens"
 VERDICTS = [
     (("The cat sat on the mat.", "The cat sat on the mat."), "identical"),
     (
@@ -300,8 +299,8 @@ VERDICTS = [
         "far closer than unrelated texts (close does not mean correct)",
     ),
     (("Heavy rain is expected.", "Two plus two is four."), "about as far apart as unrelated texts"),
-    (("yes", "no"), NO_VERDICT),
-    (("東京は雨 🙂 🚀", "a dog"), NO_VERDICT),
+    (("yes", "no"), "fully masked texts, different texts with the best score"),
+    (("東京は雨 🙂 🚀", "a dog"), "out-of-domain texts, unknown tokens"),
 ]
 
 
@@ -315,8 +314,45 @@ def test_summary_interprets_the_score_in_words(infolm_output, texts, verdict):
     for options in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
         _, sentence = summary_lines(infolm_output("score", "--model", "bundled", *texts, *options))
         assert sentence.startswith(f"unrelated texts: mean {stats.mean:.3f}, {range_text}")
-        start = "; " if verdict == NO_VERDICT else "; this pair is "
-        assert sentence.endswith(start + verdict)
+        start = "no verdict, because of" if "texts," in verdict else "this pair is"
+        assert f"; {start} " in sentence and sentence.endswith(f" {verdict}")
+
+
+def test_a_template_gets_a_verdict_only_with_other_weights_or_its_own_baseline(infolm_output):
+    corpus = [f"The price is {number} dollars.\n" for number in range(10, 50)]
+    Path("truth.txt").write_text("".join(corpus))
+    Path("system.txt").write_text("".join(corpus[1:] + corpus[:1]))
+    arguments = ("score", "--metric", "baryscore", "--model", "bundled", "-c", "system.txt")
+    arguments += ("-r", "truth.txt")
+    assert "no verdict, because of texts with few weighted tokens" in infolm_output(*arguments)
+    for idf in ("none", "bundled"):
+        assert "no verdict" not in infolm_output(*arguments, "--idf", idf)
+    model = ("--metric", "baryscore", "--model", "bundled")
+    infolm_output("baseline", "truth.txt", *model, "--references", "1", "-o", "own.json")
+    output = infolm_output(*arguments, "--rescale-with-baseline", "own.json")
+    assert "no verdict" not in output and "on average, the pairs are" in output
+
+
+def test_different_texts_are_never_called_identical(infolm_output):
+    texts = [f"The meeting is on {day}." for day in ("Friday", "Monday", "Tuesday")]
+    output = infolm_output("score", "--model", "bundled", *texts)
+    assert output.startswith("fisher_rao_distance: 0 ") and "identical" not in output
+    assert "no verdict, because of" in output
+    equal = infolm_output("score", "--model", "bundled", *texts[:1] * 2)
+    assert "this pair is identical" in equal
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+@pytest.mark.parametrize("output", [(), ("-o", "scores.jsonl")])
+def test_blank_cells_are_not_references(infolm, name, output):
+    table = '"prediction","r1","r2"\n"","Neil Armstrong",""\n"a cat","a cat"," "\n'
+    Path("a.csv").write_text(table)
+    row = {"prediction": "", "r1": ["Neil Armstrong", ""], "r2": "\u200b"}
+    Path("a.jsonl").write_text(json.dumps(row) + "\n")
+    columns = ("--reference-column", "r1", "--reference-column", "r2")
+    code, shown, errors = infolm("score", "--metric", "toy", name, *columns, *output)
+    assert code == 0 and "(2 in total)" in errors
+    assert shown.startswith("toy: 0.5 " if name == "a.csv" else "toy: 0 ")
 
 
 def test_rescaled_scores_are_shown_on_request(infolm, infolm_error):

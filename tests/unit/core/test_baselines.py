@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from infolm_metric import IDF, BaryScorer, InfoLM, InfoLMScorer
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.core import baselines
-from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
+from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats, Verdict
 from infolm_metric.metrics import METRICS, find
 from tests.damage import DAMAGE
 from tests.nearly_equal import assert_nearly_equal
@@ -101,16 +101,23 @@ def test_rescaling_maps_the_mean_to_0_and_the_best_to_1_with_ordered_verdicts(sc
     stats = BaselineStats.of(scores)
     if stats.mean == best:
         with pytest.raises(BaselineNotFoundError, match="best score"):
-            stats.rescale(score, best)
+            stats.check_best(best)
         return
     assert stats.rescale(best, best) == 1 and stats.rescale(stats.mean, best) == 0
     middle = (score + best) / 2  # closer to the best score
     assert stats.rescale(middle, best) >= stats.rescale(score, best)
-    words = ["identical", *GAINS]
+    words = list(GAINS)
     order = [words.index(stats.verdict(value, best)) for value in (best, middle, score)]
-    assert order == sorted(order) and (order[2] == 0) == (score == best)
+    assert order == sorted(order)
     with pytest.raises(BaselineNotFoundError, match="best score"):
-        stats.rescale(score, math.inf)
+        stats.check_best(math.inf)
+
+
+@given(SCORES, st.floats(0, 10))
+def test_only_texts_with_equal_tokens_are_called_identical(scores, score):
+    stats = BaselineStats.of(scores)
+    assert stats.verdict(score, score, identical=True) == Verdict.COPY
+    assert Verdict.COPY not in {stats.verdict(score, score), stats.verdict(score, 0.0)}
 
 
 @pytest.mark.parametrize("words", GAINS)
@@ -176,8 +183,12 @@ def test_unsuitable_baselines_are_rejected_before_a_model_is_loaded(
 
 def test_rescaling_requires_a_finite_best_score(monkeypatch):
     toys = ToyScorer().make_baseline(TEXTS, 100, 1)
-    with pytest.raises(BaselineNotFoundError, match="best score"):
-        ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
+    with monkeypatch.context() as patch:  # checked before any pair is scored
+        patch.setattr(ToyScorer, "score_chunk", None)
+        for bounds in ((-math.inf, math.inf), (0.0, toys.stats[next(iter(toys.stats))].mean)):
+            patch.setattr(ToyScorer, "bounds", lambda *_, bounds=bounds: bounds)
+            with pytest.raises(BaselineNotFoundError, match="best score"):
+                ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
     with pytest.raises(BaselineNotFoundError, match="no baseline for this metric"):
         ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
     monkeypatch.setattr(ToyScorer, "bounds", lambda self, settings, name: (0.0, 1.0))

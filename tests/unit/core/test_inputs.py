@@ -11,6 +11,7 @@ from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infolm_metric import InfoLMScorer
 from infolm_metric.core import inputs
 from infolm_metric.core.inputs import Pairs, check_pairs, iterate_pairs
 
@@ -34,16 +35,21 @@ def replace_item(items, index, item):
     return [*items[:index], item, *items[index + 1 :]]
 
 
+def as_passed(pairs):
+    """Return the candidates with all references, including blank ones."""
+    return list(zip(pairs.predictions, pairs.all_references, strict=True))
+
+
 @given(st.lists(st.tuples(TEXTS, GROUPS), min_size=1, max_size=5))
 def test_valid_texts_are_kept_unchanged(pairs):
     predictions, references = map(list, zip(*pairs, strict=True))
     checked = check_pairs(predictions, references)
-    assert list(checked) == list(iterate_pairs(pairs)) == pairs and checked.several is True
+    assert as_passed(checked) == list(iterate_pairs(pairs)) == pairs and checked.several is True
     firsts = [(text, group[0]) for text, group in pairs]
     single = check_pairs(tuple(predictions), [first for _, first in firsts])
     assert list(single) == list(iterate_pairs(firsts)) and single.several is False
     predictions[0], references[0] = "changed", ["changed"]
-    assert list(checked) == pairs  # copied
+    assert as_passed(checked) == pairs  # copied
 
 
 @given(st.data(), st.one_of(NON_TEXTS, LONE_SURROGATES))
@@ -75,9 +81,12 @@ INVALID = {  # predictions, references, error, pattern of its message
     "no predictions": (None, ["a"], TypeError, "predictions .*None"),
     "a dictionary": ({"a": "b"}, ["a"], TypeError, "predictions .*dict"),
     "a set": (["a"], {"a"}, TypeError, "references .*set"),
-    "a generator": ((text for text in "a"), ["a"], TypeError, "predictions .*generator"),
+    "a generator": ((text for text in "a"), ["a"], TypeError, r"predictions .*generator.*list\("),
     "a zero-dimensional array": (np.array("a"), ["a"], TypeError, "predictions .*ndarray"),
-    "a data frame": (pandas.DataFrame({"a": ["x"]}), ["x"], TypeError, r"\(DataFrame\)"),
+    "integers": (["a"], [5], TypeError, r"references\[0\] .*batch_decode"),
+    "token ids": ([[1, 2], [3]], ["a", "b"], TypeError, r"predictions\[0\] .*batch_decode"),
+    "an array of ids": (np.ones((2, 3), int), ["a", "b"], TypeError, r"\[0\] .*batch_decode"),
+    "lists of ids": (["a"], [[[1, -100]]], TypeError, r"references\[0\]\[0\] .*batch_decode"),
     "fewer predictions": (["a"], ["b", "c"], ValueError, "1 prediction and 2 references"),
     "fewer references": (["a", "b"], [["c"]], ValueError, "2 predictions and 1 reference"),
     "no pairs": ([], [], ValueError, "empty"),
@@ -173,6 +182,74 @@ def test_columns_of_all_supported_types_are_read_in_order(number):
     assert {type(text) for pairs in (single, several) for text in pairs.texts} == {str}
 
 
+class Frame:
+    """Data frame like those of polars: no `ndim`, and iteration yields columns."""
+
+    def __init__(self, values):
+        self.values = values
+
+    columns = property(lambda self: list(self.values))
+
+    def __len__(self):
+        return len(next(iter(self.values.values())))
+
+    def __getitem__(self, name):
+        return self.values[name]
+
+    def __iter__(self):
+        return iter(self.values.values())
+
+
+TABLES = [Frame, pandas.DataFrame, pyarrow.table, pyarrow.record_batch, Dataset.from_dict]
+TABLES += [lambda values: Dataset.from_dict(values).to_iterable_dataset()]
+
+
+@pytest.mark.parametrize("number", range(len(TABLES)))
+def test_tables_are_rejected_with_a_remedy(number):
+    table = TABLES[number]({"one": ["a", "b"], "two": ["c", "d"]})
+    texts = ["x", "y"]
+    for arguments in ((table, texts), (texts, table)):
+        with pytest.raises(TypeError, match="table.*columns"):
+            check_pairs(*arguments)
+    with pytest.raises(TypeError, match=r"references\[0\]"):
+        check_pairs(texts, [table, table])
+    with pytest.raises(TypeError, match="table.*columns"):
+        inputs.check_texts("candidates", table)
+
+
+def test_lazy_columns_are_rejected_with_a_remedy():
+    column = Dataset.from_dict({"text": ["a", "b"]}).to_iterable_dataset()["text"]
+    with pytest.raises(TypeError, match=r"IterableColumn.*list\("):
+        check_pairs(column, ["a", "b"])
+    assert list(check_pairs(list(column), ["a", "b"])) == [("a", ["a"]), ("b", ["b"])]
+
+
+# Blank references
+
+BLANKS = ["", " ", "\n\t", "\u00a0", "\u200b", "\ufeff", "\u00ad", "\u2060\u200d", "\ufe0f"]
+BLANKS += ["\x00", "\x85", "\u3000", "\u0301", "\ufffd", "\uf0b7"]
+VISIBLE = [".", "-", "0", "\u200bx", " a ", "é", "🙂", "猫", "\u0301a"]
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_blank_texts_have_no_tokens(blank):
+    tokenizer = InfoLMScorer(model_name_or_path="bundled").tokenizer
+    assert inputs.is_blank(blank) and not tokenizer(blank, add_special_tokens=False)["input_ids"]
+    for text in VISIBLE:
+        assert not inputs.is_blank(text) and not inputs.is_blank(blank + text)
+        assert tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+@given(st.lists(st.tuples(TEXTS, st.lists(st.sampled_from([*BLANKS, *VISIBLE]), min_size=1))))
+def test_blank_references_are_left_out_if_others_are_not_blank(pairs):
+    whole = Pairs.of(pairs)
+    for (_, group), references in zip(pairs, whole.references, strict=True):
+        visible = [text for text in group if text in VISIBLE]
+        assert references == (visible or group[:1])
+    counts = [len(group) for _, group in pairs]
+    assert whole.blank_references == sum(counts) - sum(whole.counts)
+
+
 # Chunks and parts
 
 WORDS = st.sampled_from(["", "a", "b", "c", "dd", "eee"])
@@ -182,7 +259,7 @@ SMALL = st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=4)), max_
 @given(pairs=SMALL, most=st.integers(2, 8), size=st.sampled_from([lambda text: 1, len]))
 def test_chunks_preserve_order_and_are_as_large_as_possible(pairs, most, size):
     chunks = list(Pairs.of(pairs).chunks(most, size))
-    assert [pair for chunk in chunks for pair in chunk] == pairs
+    assert [pair for chunk in chunks for pair in as_passed(chunk)] == pairs
 
     def fits(part):
         texts = {text for candidate, group in part for text in (candidate, *group)}
@@ -198,7 +275,9 @@ def test_chunks_preserve_order_and_are_as_large_as_possible(pairs, most, size):
 def test_joined_parts_equal_the_whole(pairs, cuts):
     whole, edges = Pairs.of(pairs), [0, *sorted(cuts), len(pairs)]
     parts = [whole.part(start, stop) for start, stop in zip(edges, edges[1:], strict=False)]
-    assert [pair for part in parts for pair in part] == pairs
-    assert whole.counts == [len(group) for _, group in pairs]
-    assert whole.flat_references == [text for _, group in pairs for text in group]
+    assert [pair for part in parts for pair in as_passed(part)] == pairs
+    assert [pair for part in parts for pair in part] == list(whole)
+    assert whole.blank_references == sum(part.blank_references for part in parts)
+    assert whole.counts == [len(group) for _, group in whole]
+    assert whole.flat_references == [text for _, group in whole for text in group]
     assert len(list(whole.texts)) == len(whole) + sum(whole.counts)

@@ -139,9 +139,10 @@ def test_references_are_reduced_to_the_minimum_the_maximum_or_the_mean(groups):
 
 @pytest.mark.parametrize("kind", [kind for kind in results.KINDS if kind != "few_documents"])
 def test_each_category_triggers_a_single_warning_with_its_count(kind):
-    counts = Counter({"texts": 4, "tokens": 4, kind: 2})
+    counts = Counter({"pairs": 4, "texts": 4, "tokens": 4, kind: 2})
     assert results.nonzero_counts(counts) == {kind: 2}
-    words = {"unknown_tokens": "50%", "too_long_pairs": "2 pairs"}.get(kind, "2 of 4")
+    words = {"unknown_tokens": "50%", "too_long_pairs": "2 pairs", "blank_references": "2 in total"}
+    words = words.get(kind, "2 of 4")
     with pytest.warns(UserWarning, match=words) as caught:
         results.warn(counts, {})
     assert len(caught) == 1
@@ -159,12 +160,20 @@ COUNTED = [  # counts, pattern of the warning or None, whether the result is rel
     ({"one_token": 2}, "2 of 20", True),
     ({"one_token": 2, "empty": 1}, "20", False),
     ({"too_long": 20}, "20 of 20", True),
+    ({"blank_references": 20}, "20", True),
+    ({"indistinguishable": 1}, "1 of 10 pairs", True),
+    ({"indistinguishable": 2}, "2 of 10 pairs", False),
+    ({"few_weighted": 2}, None, True),
+    ({"few_weighted": 3}, "3 of 20", False),
+    ({"other_tokens": 50, "other_unknown_tokens": 5}, None, True),
+    ({"other_tokens": 50, "other_unknown_tokens": 6, "unknown_tokens": 10}, "12%", False),
+    ({"other_tokens": 50, "other_unknown_tokens": 5, "unknown_tokens": 11}, "11%", False),
 ]
 
 
 @pytest.mark.parametrize(("counts", "word", "reliable"), COUNTED)
 def test_counts_determine_warnings_and_reliability(counts, word, reliable):
-    counts = Counter(texts=20, tokens=100, **counts)
+    counts = Counter(pairs=10, texts=20, tokens=100, **counts)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         results.warn(counts, {})

@@ -1,5 +1,6 @@
 """Common behavior of scorers: settings, chunks, streams, model loading, corpus size."""
 
+import tempfile
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,9 +8,13 @@ import pytest
 
 from infolm_metric import IDF, InfoLMScorer, InfoLMSettings
 from infolm_metric.core import scorer as core_scorer
+from infolm_metric.core.distributed import distributed_score
+from infolm_metric.integrations.torchmetrics import TextMetric
+from infolm_metric.jobs.resume import run_job
+from infolm_metric.tables import Source
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import random_pairs
-from tests.toy import ToyScorer, ToySettings
+from tests.toy import Toy, ToyScorer, ToySettings
 
 ROWS = random_pairs(40)
 CANDIDATES, REFERENCES = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
@@ -69,6 +74,81 @@ def test_a_stream_for_corpus_idf_must_be_readable_twice(scorer):
         rows = scorer.stream(iter(pairs), idf=idf)
         plain = scorer.score(CANDIDATES, REFERENCES, idf=idf)
         assert_nearly_equal([row["fisher_rao_distance"] for row in rows], plain["scores"])
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+@pytest.mark.parametrize("long_text", ["truncate", "error"])
+def test_a_scorer_keeps_a_limited_number_of_tokenized_texts(tiny_bert, long_text, monkeypatch):
+    expected = InfoLMScorer(model_name_or_path=tiny_bert).score(CANDIDATES, REFERENCES)
+    monkeypatch.setattr(encoding, "KEPT_TEXTS", 10)
+    small = InfoLMScorer(model_name_or_path=tiny_bert, long_text=long_text)
+    for _ in range(2):
+        result = small.score(CANDIDATES, REFERENCES)
+        assert len(small.tokenized) <= 10
+        assert_nearly_equal(result["scores"], expected["scores"])
+
+
+# Blank references
+
+
+def run_toy_job(predictions, references):
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [
+            ("row", {"prediction": p, "references": r})
+            for p, r in zip(predictions, references, strict=True)
+        ]
+        source = Source("rows", lambda: iter(rows))
+        summary = run_job(ToyScorer(), source, f"{folder}/scores.jsonl", chunk=2)
+        return summary.means["toy"], summary.counts
+
+
+def compute_toy(predictions, references):
+    metric = Toy()
+    metric.add(prediction=predictions[0], reference=references[0])
+    metric.add_batch(predictions=predictions[1:2], references=references[1:2])
+    result = metric.compute(predictions=predictions[2:], references=references[2:])
+    return result["toy"], result["warnings"]
+
+
+def stream_toy(predictions, references):
+    with pytest.warns(UserWarning, match=r"blank references .* \(3 in total") as caught:
+        rows = list(ToyScorer().stream(zip(predictions, references, strict=True)))
+    return sum(row["toy"] for row in rows) / len(rows), {"blank_references": 3 * len(caught)}
+
+
+def update_toy(predictions, references):
+    class ToyTextMetric(TextMetric):
+        scorer_type = ToyScorer
+
+    metric = ToyTextMetric()
+    metric.update(predictions[:1], references[:1])
+    metric.update(predictions[1:], references[1:])
+    with pytest.warns(UserWarning, match=r"blank references .* \(3 in total"):
+        return metric.compute().item(), {"blank_references": 3}
+
+
+def score_on_one_rank(predictions, references):
+    result = distributed_score(ToyScorer(), predictions, references)
+    return result["toy"], result["warnings"]
+
+
+def score_toy(predictions, references):
+    result = ToyScorer().score(predictions, references)
+    return result["toy"], result["warnings"]
+
+
+ENTRIES = [score_toy, stream_toy, compute_toy, score_on_one_rank, run_toy_job, update_toy]
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_every_entry_point_leaves_blank_references_out_and_counts_them(entry):
+    predictions = ["", "cat", "a dog", "cats"]
+    groups = [["Rome", ""], ["\u200b", " ", "cat"], ["dog"], [""]]
+    mean, counts = entry(predictions, groups)
+    expected = ToyScorer().score(predictions, ["Rome", "cat", "dog", ""])
+    assert mean == pytest.approx(expected["toy"])
+    assert counts["blank_references"] == 3 and "blank_references" not in expected["warnings"]
 
 
 # Model loading

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from infolm_metric import IDF, InfoLMScorer
+from infolm_metric import IDF, BaryScorer, InfoLMScorer
 from infolm_metric.infolm.measures import MEASURES
 
 PARAMETERS = {"alpha": 0.3, "beta": 0.9}
@@ -11,13 +11,22 @@ PARAMETERS = {"alpha": 0.3, "beta": 0.9}
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
 
+@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer])
+@pytest.mark.filterwarnings("error")
+def test_an_explanation_with_default_settings_does_not_warn(scorer_type):
+    scorer = scorer_type(model_name_or_path="bundled")
+    explanation = scorer.explain("A dog ran in the park.", "The cat is on the mat.")
+    expected = scorer.score(["A dog ran in the park."], ["The cat is on the mat."], idf=False)
+    assert explanation.score == pytest.approx(expected["scores"][0], rel=1e-5)
+
+
 def test_the_shares_of_an_explanation_add_up_to_the_score(scorer):
     candidate, reference = "a dog ran in the park", "the cat is on the mat"
     for name, measure in MEASURES.items():
         options = {p.name: PARAMETERS[p.name] for p in measure.parameters}
-        options["information_measure"] = name
-        explanation = scorer.explain(candidate, reference, **options)
-        result = scorer.score([candidate], [reference], idf=False, **options)
+        explanation = scorer.explain(candidate, reference, information_measure=name, **options)
+        options |= {"information_measure": name, "idf": False}
+        result = scorer.score([candidate], [reference], **options)
         assert explanation.score == pytest.approx(result["infolm"], abs=1e-6)
         assert explanation.signature == result.signature
         assert float(explanation.shares.sum()) == pytest.approx(explanation.score, rel=1e-9)

@@ -10,11 +10,12 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from infolm_metric import IDF, InfoLMScorer
+from infolm_metric import IDF, BaryScorer, InfoLMScorer
+from infolm_metric.core.results import is_reliable
 from infolm_metric.infolm import masked_lm
 from infolm_metric.infolm.measures import MEASURES, SYMMETRIZATIONS, compare
 from tests.counted_contexts import count_contexts
-from tests.model_families import FAMILIES
+from tests.model_families import FAMILIES, SENTENCES
 from tests.nearly_equal import assert_nearly_equal
 from tests.odd_pairs import CANDIDATES, LONG, REFERENCES
 from tests.reference_infolm import ReferenceInfoLM
@@ -326,13 +327,59 @@ def test_fully_masked_texts_are_counted(scorer, options, fully_masked):
 
 # Warnings
 
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+PRICES = [f"the price is {number} dollars" for number in NUMBERS]
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+def test_different_texts_with_the_best_score_are_counted_and_get_no_verdict():
+    bundled = InfoLMScorer(model_name_or_path="bundled")
+    wrong = [*PRICES[1:], PRICES[0]]
+    options = {"information_measure": ["fisher_rao_distance", "kl"]}
+    result = bundled.score(wrong, PRICES, **options)
+    assert result["scores"]["fisher_rao_distance"] == [0.0] * 10
+    assert result["warnings"] == {"indistinguishable": 10, "one_token": 20, "few_weighted": 20}
+    assert result.counts["identical"] == 0 and not is_reliable(result.counts)
+    equal = bundled.score(PRICES, PRICES)
+    assert equal.counts["identical"] == 10 and "indistinguishable" not in equal["warnings"]
+    for idf in (False, "bundled"):
+        weighted = bundled.score(wrong, PRICES, idf=idf)
+        assert min(weighted["scores"]) > 0.01 and weighted["warnings"] == {}
+    ((_, swept),) = bundled.sweep(wrong, PRICES, temperatures=[1.0])
+    assert swept["warnings"] == result["warnings"]
+    with pytest.warns(UserWarning, match="90 of 100 pairs of different texts"):
+        bundled.matrix(PRICES, PRICES)
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+@pytest.mark.parametrize(("rule", "equal"), [("min", [1, 1, 0]), ("mean", [1, 0, 0])])
+def test_pairs_are_identical_if_the_tokens_of_the_reduced_references_are_equal(scorer, rule, equal):
+    groups = [["cat", "Cat"], ["cat", "dog"], ["dog", "dogs"]]
+    result = scorer.score(["cat"] * 3, groups, idf=False, multi_reference=rule)
+    assert result["scores"][:2] == [0.0, 0.0]  # single tokens are masked
+    assert result.counts["identical"] == sum(equal)
+    assert result["warnings"]["indistinguishable"] == result["scores"].count(0.0) - sum(equal)
+
+
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
+@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer])
+def test_texts_from_a_template_have_few_weighted_tokens(scorer_type):
+    scorer = scorer_type(model_name_or_path="bundled")
+    references = [f"on day {number} the council passed the budget" for number in NUMBERS]
+    candidates = [f"the council approved the budget on day {number}" for number in NUMBERS]
+    result = scorer.score(candidates, references)
+    assert result["warnings"]["few_weighted"] >= 10 and not is_reliable(result.counts)
+    assert "few_weighted" not in scorer.score(candidates, references, idf="bundled")["warnings"]
+    prose = SENTENCES[:20]
+    assert "few_weighted" not in scorer.score(prose, prose[::-1])["warnings"]
+
 
 def test_sweep_and_distributions_warn_like_score(scorer):
     grid = {"idfs": [False, "references"], "interpolations": [0.5, 0.0]}
     with pytest.warns(UserWarning) as caught:
         scorer.sweep(["cat", "the cat sat"], ["dog", "a dog"], **grid)
     messages = [str(warning.message) for warning in caught]
-    assert sum("2 of 4 texts were fully masked" in message for message in messages) == 1
+    assert sum("3 of 4 texts have only one weighted" in message for message in messages) == 1
     assert sum("only 2 distinct documents" in message for message in messages) == 1
     with pytest.warns(UserWarning, match="1 of 2 texts") as caught:
         scorer.distributions(["", "the cat"], idf=False)

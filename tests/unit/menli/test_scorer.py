@@ -5,8 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoTokenizer
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
@@ -16,7 +17,7 @@ from infolm_metric.menli.settings import FORMULAS
 from infolm_metric.models.nli import NLIModel, join_pairs
 from tests.model_families import SENTENCES, edit_copy
 from tests.nearly_equal import assert_nearly_equal
-from tests.nli_models import LABELS, MODELS, build_bart, reorder_outputs
+from tests.nli_models import LABELS, MODELS, build_bart, build_decoder, reorder_outputs
 from tests.reference_menli import ReferenceMENLI
 
 CANDIDATES = [SENTENCES[0], "The dog ran.", "", SENTENCES[5], SENTENCES[0]]
@@ -129,6 +130,21 @@ def test_bart_supports_batches_of_texts_with_end_tokens(tmp_path):
     together = scorer.score(texts, ["the dog"] * len(texts)).scores["e"]
     alone = [scorer.score([text], ["the dog"]).scores["e"][0] for text in texts]
     assert together == pytest.approx(alone, abs=1e-6) and len(set(alone)) == len(texts)
+
+
+@pytest.mark.parametrize("kind", ["qwen3", "gpt2", "llama", "opt"])
+def test_decoders_without_a_padding_token_score_as_in_transformers(tmp_path, kind):
+    folder = build_decoder(tmp_path, kind)
+    scorer = MENLIScorer(model_name_or_path=folder, direction="rh", reuse_memory=0)
+    texts = ["the cat sat", "a dog", "the cat sat", "rain fell in the garden", "", ""]
+    references = ["the cat", "the dog", "a man", "it rained", "a cat", ""]
+    scores = scorer.score(texts, references)["scores"]
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    for score, text, reference in zip(scores[:4], texts, references, strict=False):
+        with torch.no_grad():  # one pair at a time needs no padding token
+            logits = model(**scorer.tokenizer(reference, text, return_tensors="pt")).logits
+        assert score == pytest.approx(logits.softmax(-1)[0, 0].item(), abs=1e-5)
+    assert scores[4:] == [0, 1] and len(set(scores)) == 6
 
 
 def test_equal_pairs_are_encoded_once_and_cached(scorer, pair_counts):
@@ -348,12 +364,14 @@ def test_errors_of_the_other_metric_are_raised_before_inference(
 @pytest.mark.filterwarnings("default:infolm")
 def test_warnings_of_both_metrics_are_reported(scorer, bundled):
     other = bundled.settings.replace(max_length=8)
-    candidates, groups = [LONG, "A cat."], [["A dog.", "Rain fell.", LONG], ["A dog.", ""]]
+    candidates, groups = [LONG, ""], [["A dog.", "Rain fell.", LONG], ["A dog.", "Rain."]]
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(candidates, groups, combine_with=other, max_length=20)
     assert result["warnings"] == {"too_long": 2, "too_long_pairs": 3, "empty": 1}
     messages = " ".join(str(warning.message) for warning in caught)
     assert "2 of 7 texts" in messages and "3 pairs" in messages
+    # The tokenizers differ, so each fraction is computed from one tokenizer's tokens.
+    assert result.counts["tokens"] != result.counts["other_tokens"]
     unknown = scorer.score(["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"], combine_with=bundled.settings)
     assert unknown["warnings"]["unknown_tokens"] and not is_reliable(unknown.counts)
 
@@ -379,12 +397,17 @@ def test_one_empty_text_scores_the_lower_bound_and_two_score_the_upper_bound(sco
         assert matrix.T.ravel() == pytest.approx(scores["scores"])
 
 
-def test_empty_references_are_reduced_like_other_references(scorer):
+@pytest.mark.parametrize("rule", ["max", "mean"])
+@pytest.mark.parametrize("partner", [None, "recall", "infolm"])
+def test_blank_references_do_not_change_scores(scorer, bundled, rule, partner):
     candidates, groups = ["A cat.", "", "A cat."], [["", "A dog."], ["A dog.", ""], ["", " "]]
-    scores = scorer.score(candidates, groups)["scores"]
-    assert scores == [scorer.score(["A cat."], ["A dog."])["scores"][0], 1, 0]
-    means = scorer.score(candidates, groups, multi_reference="mean")["scores"]
-    assert means == pytest.approx([scores[0] / 2, 0.5, 0])
+    options = {"multi_reference": rule}
+    if partner:
+        options["combine_with"] = bundled.settings if partner == "infolm" else partner
+    result = scorer.score(candidates, groups, **options)
+    expected = scorer.score(candidates, ["A dog.", "A dog.", ""], **options)
+    assert result["scores"] == pytest.approx(expected["scores"])
+    assert result["scores"][1:] == [0, 0] and result["warnings"]["blank_references"] == 3
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
@@ -394,8 +417,8 @@ def test_a_combination_is_0_for_one_empty_text_and_1_for_two(scorer, bundled, we
     options = {"combine_with": bundled.settings, "nli_weight": weight}
     result = scorer.score(candidates, groups, formula=["e", "e-n-2c"], **options)
     for scores in result.scores.values():
-        assert scores[:4] == [0, 0, 0, 1] and scores[4] == pytest.approx(1)
-    assert result["warnings"]["empty"] == 8
+        assert scores == [0, 0, 0, 1, 0]
+    assert result["warnings"]["empty"] == 6
 
 
 @pytest.mark.parametrize("combined", [False, True])

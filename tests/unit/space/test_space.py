@@ -234,12 +234,16 @@ def test_a_click_encodes_no_context_twice_and_reads_no_file(metric, options, mon
         assert len(encoded) == before
 
 
+MEETINGS = ["The meeting is on Monday.", "The meeting is on Tuesday."]
 VERDICTS = [
     ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
     ("infolm", *EXAMPLES["Unrelated texts"], "Slightly closer than unrelated texts"),
     ("infolm", PAIR[0], [PAIR[0]], "Same score as an identical text"),
     ("infolm", "yes", ["no"], "This score is not meaningful"),
     ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
+    ("infolm", PAIR[0], [PAIR[0].lower(), ""], "Same score as an identical text"),
+    ("infolm", "The meeting is on Friday.", MEETINGS, "This score is not meaningful"),
+    ("baryscore", "The meeting is on Friday.", MEETINGS, "No verdict"),
     ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
     ("menli", *PARAPHRASE, "Far closer than unrelated texts"),
     *(
@@ -333,6 +337,22 @@ def test_file_scored_in_parts_gets_the_scores_of_one_call(metric, options, tmp_p
     assert [float(row["score"]) for row in table] == result["scores"]
     assert [row["prediction"] for row in table] == texts
     assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
+
+
+def test_file_from_a_template_gets_no_verdict_and_blank_cells_are_left_out(tmp_path):
+    prices = [f"The price is {number} dollars." for number in ("two", "five", "six", "ten")]
+    rows = [
+        {"prediction": text, "references": [reference, " "]}
+        for text, reference in zip(prices, [*prices[1:], prices[0]], strict=True)
+    ]
+    path = write_lines(tmp_path / "prices.jsonl", rows)
+    for options, words in ((None, "No verdict, because of"), ({"idf": False}, "Unrelated texts")):
+        *_, (_, result) = file_tab.iter_scores(str(path), "infolm", None, None, options)
+        summary = file_tab._summary(result)
+        assert words in summary and ("No verdict" in summary) == (options is None)
+        assert "4 blank references left out" in summary
+        cells = [json.loads(cell) for cell in result["frame"]["references"]]
+        assert cells == [row["references"] for row in rows]
 
 
 def test_file_of_scores_preserves_carriage_returns(tmp_path):
