@@ -41,7 +41,7 @@ MARKDOWN = [
     ("1. one\n2) two\n3. three", "one\ntwo\nthree"),
     ("1. one\n\n1. two", "one\n\ntwo"),
     ("7. That is the number of days.", "7. That is the number of days."),
-    ("1986. It was in spring.\n1987. It was in fall.", "1986. It was in spring.\n1987. It was in fall."),
+    ("1986. Spring.\n1987. Fall.", "1986. Spring.\n1987. Fall."),
     ("> quoted\n> > twice", "quoted\ntwice"),
     ("> 5 and < 7", "> 5 and < 7"),  # a comparison
     ("above\n\n---\n\nbelow\n===", "above\n\n\nbelow"),
