@@ -185,7 +185,7 @@ RULES = (
     Rule(rf"(?i:(?P<words>(?:{_alternatives(TENS.split())})(?:[- ](?:{ONES_PATTERN}))?|zero"
          rf"|{_alternatives(ONES.split())})(?!{ALNUM}){_power('word_power')})",
          _number_word, "twenty-five million", "25000000"),
-    Rule(rf"[A-Z]\.(?: ?[A-Z]\.)+|[A-Za-z](?:\.[A-Za-z])+(?!{ALNUM})\.?",
+    Rule(rf"[A-Z]\.(?: {{0,2}}[A-Z]\.)+|[A-Za-z](?:\.[A-Za-z])+(?!{ALNUM})\.?",
          lambda m: [re.sub("[. ]", "", m[0]).casefold()], "the U.S. at 5 a.m.", "the us at 5 am"),
     Rule(rf"[A-Z][{DASHES}](?!{ALNUM})", lambda m: [m[0][0].lower() + "-"], "a B-.", "a b-"),
     Rule(rf"{ALNUM}*{LETTER}[+#]+(?!{ALNUM})", lambda m: [m[0].casefold()], "C++, F#", "c++ f#"),

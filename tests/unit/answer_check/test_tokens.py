@@ -87,7 +87,7 @@ KEYS = {
     "J.R.R. Tolkien | J. R. R. Tolkien | JRR Tolkien": "jrr tolkien",
     "e.g. | eg": "eg",
     "O’Brien | O'Brien | OBrien": "obrien",
-    "o'clock | o’clock": "oclock",
+    "D'Artagnan | d’Artagnan": "dartagnan",
     "rock 'n' roll": "rock N roll",
     "AT&T": "at T",
     "max_depth": "max depth",
