@@ -1,0 +1,190 @@
+"""Answers that contain a reference without asserting it: denials, doubts and lists of candidates.
+
+An NLI model with a short hypothesis misses these. The tables prefer precision: a rule that often
+matched answers that annotators judged correct was left out. In patterns, X is the reference. Texts
+are in lower case, without accents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from infolm_metric.answer_check.tokens import Token, compare, reference_tokens, scan, simplify
+
+GAP = r"(?:[^.;:!?\nX]{0,60}\b)?"  # words without X in the same clause
+NOT = r"(?:not|never|isn't|wasn't|aren't|weren't)"
+WRONG = (
+    r"(?:(?:\w+ ){0,2}(?:wrong|incorrect|false|mistaken|untrue)|not (?:correct|right|true|the case)"
+    r"|an? (?:\w+ )?(?:mistake|misconception|myth|error|mix-up))\b"
+)
+LINK = (
+    r"(?:is|was|are|were|as|in|by|of|at|on|from|to|with|for|the|an?|called|named|actually|really)"
+)
+IS = r"(?: ?is| ?was| ?are| ?were|'s)"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A pattern in which X is the reference, and an example."""
+
+    pattern: str
+    example: str
+
+
+DENIALS = (
+    Rule(
+        rf"\b(?:{NOT}|rather than|instead of|as opposed to)(?: {LINK}){{0,3}} \W?X",
+        "It is not X.",
+    ),
+    Rule(r"\b(?:do|does|did)(?:n't| not) (?!matter|include|mention)\w+ X", "They do not use X."),
+    Rule(rf"X\W? (?:\w+ )?{IS} {WRONG}", "X is wrong."),
+    Rule(
+        rf"X\b{GAP}\b(?:but|however),? (?:that|this|it|they){IS} {WRONG}", "X, but that is wrong."
+    ),
+    Rule(
+        rf"\b(?:claim|idea|belief|notion|answer) {GAP}X{GAP}{IS} {WRONG}", "The answer X is wrong."
+    ),
+    Rule(r"X had nothing to do with", "X had nothing to do with it."),
+    Rule(r"^(?:no, )?X (?:is|was)(?:n't| not) (?:the|correct|right|it|what|who)\b", "X isn't it."),
+    Rule(
+        rf"\b(?:first|earlier|initially|previously|originally|looks? like)\b{GAP}X{GAP}"
+        r"\b(?:but|wrong|incorrect|correction)\b",
+        "I first said X, but it is Y.",
+    ),
+)
+DOUBTS = (
+    Rule(
+        r"\b(?:not sure|unsure|uncertain|unclear|unknown|say|tell|know|confirm|verify) "
+        rf"(?:if|whether)\b{GAP}X",
+        "I don't know whether X did it.",
+    ),
+    Rule(
+        r"\b(?:cannot|can't|can neither|could not|unable to) (?:confirm|verify|rule out|give|"
+        rf"provide|help|discuss|answer|find)\b(?!{GAP}\bbut\b){GAP}X",
+        "I can neither confirm that it is X.",
+    ),
+    Rule(
+        rf"\b(?:don't|do not) have (?:any |enough )?information (?:about|on){GAP}X",
+        "I don't have any information about X.",
+    ),
+    Rule(rf"^please (?:provide|tell|give|specify|clarify){GAP}X", "Please tell me more about X."),
+    Rule(
+        rf"\b(?:could|might|may|possibly|perhaps|maybe)\b{GAP}X,? (?:or|but it (?:could|might))\b",
+        "It might be X, or someone else.",
+    ),
+)
+CORRECTION = re.compile(
+    r"^(?:correction|wait|scratch that|actually,? no|no,? wait|on second thought|on reflection|"
+    r"let me (?:correct|count|rephrase))\b"
+)
+ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
+NEGATIVES = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or"))
+# Bounds keep the time linear. Longer items are clauses, as in "X, a city or province of Y".
+WORD = r"[^\s,.;:!?/]{1,30}"
+ITEM = rf"(?:{WORD} ){{0,3}}{WORD}"
+CHOICES = (
+    Rule(rf"\beither (?:{ITEM},? or (?:{LINK} )?X|(?:{LINK} )?X,? or\b)", "It is either Y or X."),
+    Rule(
+        rf"{ITEM}, (?:{ITEM}, ){{0,8}}(?:X,? or {ITEM}|{ITEM},? or (?:{LINK} )?X)",
+        "It is Y, X or Z.",
+    ),
+    Rule(rf"X, (?:{ITEM}, ){{0,8}}{ITEM},? or (?:{LINK} )?{ITEM}[.!]?$", "It is X, Y or Z."),
+    Rule(rf"\b(?:could|might|may) (?:also )?be {GAP}(?:X,? or\b|\bor X)", "It could be Y or X."),
+    Rule(
+        r"\b(?:one of|possible|candidates|options)\b[^.!?\n]{0,60}:[^.!?\n]{0,200}X",
+        "One of: Y, X",
+    ),
+)
+SLASHES = re.compile(rf"(?:{ITEM} ?/ ?)*X(?: ?/ ?{ITEM})+\W*|(?:{ITEM} ?/ ?)+X\W*")
+HEADER = re.compile(r"\b(?:possible|candidates?|options?|could be|might be|one of)\b.{0,80}:$")
+
+
+def mark_mentions(statement: str, reference: Sequence[Token]) -> str:
+    """Lower a statement's case, and write X for each mention of the reference in it.
+
+    A mention is a run of tokens of the reference. Runs with fewer tokens than the fullest run, or
+    with less than half of the tokens, are not mentions.
+
+    >>> mark_mentions("It isn't Lake Baikal.", reference_tokens("Lake Baikal"))
+    "it isn't X."
+    """
+    text = simplify(statement)
+    tokens = [token for token in scan(text) if token.key not in ("the", "an", "a")]
+    wanted = {token.key for token in reference} | {token.other for token in reference} - {""}
+    runs: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.key in wanted or token.other in wanted:
+            runs[-1].append(token)
+        elif runs[-1]:
+            runs.append([])
+    fullest = max(len(compare(run, reference).matched) for run in runs)
+    if 2 * fullest < len(reference) or not fullest:
+        return _plain(text)
+    pieces, end = [], 0
+    for run in runs:
+        if len(compare(run, reference).matched) == fullest:
+            pieces += [_plain(text[end : run[0].start]), "X"]
+            end = run[-1].end
+    return "".join([*pieces, _plain(text[end:])])
+
+
+def _plain(text: str) -> str:
+    return re.sub("[’ʼ`]", "'", text).lower()
+
+
+def find_denial(statements: Sequence[str], reference: str) -> str | None:
+    """Return the first statement that denies or doubts a reference that no statement asserts.
+
+    Questions assert nothing. References with a negation are never denied.
+
+    >>> find_denial(["It isn't Rome.", "It is Paris."], "Rome")
+    "It isn't Rome."
+    >>> find_denial(["Not Rome but Paris is the capital."], "Paris")
+    """
+    expected = reference_tokens(reference)
+    if NEGATIVES.intersection(token.key for token in expected):
+        return None
+    texts = [mark_mentions(statement, expected) for statement in statements]
+    denial = None
+    for index, text in enumerate(texts):
+        if "X" not in text or text.endswith("?"):
+            continue
+        if text.count("X") > 1:  # one mention may be denied, the other not
+            return None
+        denied = any(re.search(rule.pattern, text) for rule in DENIALS + DOUBTS)
+        following = texts[index + 1 :]
+        if not denied and not any("X" in other for other in following):
+            denied = any(ITS_WRONG.match(other) or CORRECTION.match(other) for other in following)
+        if not denied:
+            return None
+        denial = denial or statements[index]
+    return denial
+
+
+def offers_candidates(statements: Sequence[str], references: Sequence[str]) -> bool:
+    """Return True if an answer lists a reference with other candidates, and does not choose.
+
+    >>> offers_candidates(["It is either Rome or Paris."], ["Paris"])
+    True
+    >>> offers_candidates(["Rome or Paris?", "It is Paris."], ["Paris"])
+    False
+    """
+    return any(_offers(statements, reference_tokens(reference)) for reference in references)
+
+
+def _offers(statements: Sequence[str], reference: Sequence[Token]) -> bool:
+    if NEGATIVES.intersection(token.key for token in reference):
+        return False
+    texts = [mark_mentions(statement, reference) for statement in statements]
+    mentions = [text for text in texts if "X" in text and not text.endswith("?")]
+    if len(mentions) != 1 or mentions[0].count("X") > 1:
+        return False
+    listed = len(texts) > 2 and HEADER.search(texts[0]) is not None
+    sentence = mentions[0]
+    return (
+        (listed and "X" not in texts[0] and all(len(text.split()) < 7 for text in texts[1:]))
+        or SLASHES.fullmatch(sentence) is not None
+        or any(re.search(rule.pattern, sentence) for rule in CHOICES)
+    )

@@ -1,0 +1,138 @@
+"""Reduction of an answer to the text that answers."""
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric.answer_check.final_answer import final_answer, has_thinking, plain_reference
+
+THINKING = [
+    ("<think>Ares? No, Mars.</think>Mars", "Mars"),
+    ("Ares? No, Mars.</think>\n\nMars", "Mars"),  # the prompt contained the opening tag
+    ("<THINKING>a</THINKING> b <think>c</think> d", "d"),
+    ("<reasoning>a</reasoning>\nb", "b"),
+    ("[THINK]a[/THINK]b", "b"),
+    ("<think>a", ""),
+    ("\n <think>Mars, I suppose, because", ""),
+    ("<think>a</think><think>b", ""),
+    ("I think <think> is a tag.", "I think <think> is a tag."),
+    ("<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b", "b"),
+    ("<|channel|>analysis<|message|>a", ""),
+    ("<think>a</think>", ""),
+    ("So <answer>Mars</answer>.", "Mars"),
+    ("<answer>Mars</answer> or <answer>Venus</answer>", "Venus"),
+    ("<think><answer>Mars</answer></think>Venus", "Venus"),
+    ("<answer>Mars", "Mars"),  # the closing tag was a stop sequence
+    ("<answer><answer>Mars</answer></answer>", "Mars"),
+]
+MARKDOWN = [
+    ("**Mars**, *the* ***red*** __planet__, _really_", "Mars, the red planet, really"),
+    ("2*3*4, 2**3**4, a * b * c", "2*3*4, 2**3**4, a * b * c"),
+    ("snake_case and __init and * and **", "snake_case and __init and * and **"),
+    ("**P**aris 这是**重点**内容", "Paris 这是重点内容"),
+    (r"\*not emphasis\*", "*not emphasis*"),
+    ("# Title #\n\n## C#", "Title\n\nC#"),
+    ("#5 is alive", "#5 is alive"),
+    ("- one\n* two\n+ three\n• four\n  - five", "one\ntwo\nthree\nfour\nfive"),
+    ("-5 is negative", "-5 is negative"),
+    ("1. one\n2) two\n3. three", "one\ntwo\nthree"),
+    ("1. one\n\n1. two", "one\n\ntwo"),
+    ("7. That is the number of days.", "7. That is the number of days."),
+    ("1986. Spring.\n1987. Fall.", "1986. Spring.\n1987. Fall."),
+    ("> quoted\n> > twice", "quoted\ntwice"),
+    ("> 5 and < 7", "> 5 and < 7"),  # a comparison
+    ("above\n\n---\n\nbelow\n===", "above\n\n\nbelow"),
+    ("| a | b |\n|---|:-:|\n| c | 2 |", "a   b\nc   2"),
+    ("|x| = |-x|", "|x| = |-x|"),
+    ("[Lima](https://a.org/Lima_(Peru)) and ![a map](map.png \"Map\")", "Lima and a map"),
+    ("[1] and f(x)", "[1] and f(x)"),
+    ("Call `f(*a, **b)` or ``x`y``.", "Call f(*a, **b) or x`y."),
+    ("an `unclosed mark", "an `unclosed mark"),
+    ("```python\n# a *b* c\n```\nd", "# a *b* c\n\nd"),
+    ("```\n- a *b* c", "- a *b* c"),
+    ("~~~\na\n~~~", "a"),
+    ("~~Venus~~ Mars", "Mars"),  # struck out
+    ("<b>Mars</b><br>H<sub>2</sub>O x<sup>2</sup>", "Mars\nH2O x^2"),
+]  # fmt: skip
+LATEX = [
+    (r"\boxed{96}", "96"),
+    (r"$\boxed{\text{7 days}}$", "7 days"),
+    (r"\boxed{\frac{1}{2}} and $\dfrac{3}{4}$", "1/2 and 3/4"),
+    ("$5 and $10", "$5 and $10"),
+    ("from $5 to$6", "from $5 to$6"),
+    ("$x = 5$, $y$", "x = 5, y"),
+    ("$a*b*c$ and $x_1 + x_2$", "a*b*c and x_1 + x_2"),
+    (r"costs \$5 or 6\%", "costs $5 or 6%"),
+    (r"\(x\) and \[y \leq 5\]", "x and y ≤ 5"),
+    ("$$\nx\n$$", "x"),
+    (r"$37^\circ\text{C}$", "37°C"),
+    (r"$12{,}500$ and $3\,000$", "12,500 and 3,000"),
+    ("{1, 2}", "{1, 2}"),
+]
+UNICODE = [
+    ("mc²", "mc^2"),
+    ("10⁻⁵ and 2¹⁰", "10^\u22125 and 2^10"),
+    ("1½ cups, 3\u20444", "1 1/2 cups, 3/4"),
+    ("CO₂", "CO2"),
+    ("１２ ｋｇ", "12 kg"),
+    ("ﬁre … ℃", "fire ... °C"),
+    (unicodedata.normalize("NFD", "Malmö"), "Malmö"),
+    ("12\u202f500 and a\u00a0b", "12500 and a b"),
+    ("soft\u00adhyphen, zero\u200bwidth", "softhyphen, zerowidth"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), THINKING + MARKDOWN + LATEX + UNICODE)
+def test_an_answer_is_reduced_to_its_plain_text(text, expected):
+    assert final_answer(text) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), MARKDOWN + LATEX + UNICODE)
+def test_references_lose_the_same_marks_as_answers(text, expected):
+    assert plain_reference(text) == expected
+
+
+@pytest.mark.parametrize("text", [text for text, _ in THINKING])
+def test_thinking_is_kept_on_request_and_in_references(text):
+    assert final_answer(text, strip=False) == plain_reference(text)
+    assert "Mars" not in text or "Mars" in plain_reference(text)
+
+
+def test_texts_with_thinking_are_recognized():
+    tagged = [text for text, _ in THINKING if "<answer>" not in text or "think" in text]
+    assert [text for text in tagged if not has_thinking(text)] == ["I think <think> is a tag."]
+    assert not any(has_thinking(text) for text, _ in MARKDOWN + LATEX + UNICODE)
+
+
+@given(st.text(st.sampled_from("ab1 .,;()'\n"), max_size=40))
+def test_plain_text_loses_only_space_around_it(text):
+    lines = text.strip().splitlines()
+    if not any(line[:1].isdigit() for line in map(str.strip, lines)):
+        assert final_answer(text).split() == text.split()
+
+
+@given(st.text(max_size=60), st.sampled_from(["*", "**", "_", "`", "# ", "- "]))
+def test_a_mark_adds_no_letters_or_digits(text, mark):
+    marked = [letter for letter in plain_reference(mark + text + mark) if letter.isalnum()]
+    plain = unicodedata.normalize("NFKC", text)
+    assert len(marked) <= len(unicodedata.normalize("NFKD", plain)) + text.count("⁄")
+
+
+HOSTILE = (
+    '* _ ** *a_ **a a*b <think> </think> <answer> $ $a $$ ~~a [ ]( [( [](a [a](b" ![a ` `a # > - | '
+    "|- \\ { \\{ \\boxed{ \\frac{ \\text{a ( ¼ ² <|channel|> 1."
+)
+
+
+@pytest.mark.parametrize("mark", [*HOSTILE.split(), " ", "\n", "> ", "- ", "1. ", "$ a", "|-\n"])
+def test_time_is_linear_in_the_length_of_hostile_texts(mark):
+    seconds = []
+    for length in (10_000, 100_000):
+        start = time.process_time()
+        for text in (mark * (length // len(mark)), f"|-|\nx{mark * (length // len(mark))}y"):
+            final_answer(text)
+        seconds.append(time.process_time() - start)
+    assert seconds[1] < 0.1 + 40 * seconds[0]  # 100 times if quadratic
