@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from infolm_metric import meta_evaluation as meta_evaluation
     from infolm_metric import robustness as robustness
+    from infolm_metric.answer_check.answer_check import AnswerCheck as AnswerCheck
+    from infolm_metric.answer_check.scorer import AnswerCheckScorer as AnswerCheckScorer
+    from infolm_metric.answer_check.settings import AnswerCheckSettings as AnswerCheckSettings
     from infolm_metric.baryscore.baryscore import BaryScore as BaryScore
     from infolm_metric.baryscore.scorer import BaryScorer as BaryScorer
     from infolm_metric.baryscore.settings import BaryScoreSettings as BaryScoreSettings
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 _HOMES = {  # module and attribute of each public name; no attribute for a module
     "__version__": "core:__version__",
+    "AnswerCheck": "answer_check.answer_check:AnswerCheck",
+    "AnswerCheckScorer": "answer_check.scorer:AnswerCheckScorer",
+    "AnswerCheckSettings": "answer_check.settings:AnswerCheckSettings",
     "BaryScore": "baryscore.baryscore:BaryScore",
     "BaryScoreSettings": "baryscore.settings:BaryScoreSettings",
     "BaryScorer": "baryscore.scorer:BaryScorer",

@@ -49,6 +49,12 @@ METRICS: dict[str, Metric] = {
         scorer="infolm_metric.menli.scorer:MENLIScorer",
         evaluate="infolm_metric.menli.menli:MENLI",
     ),
+    "answer_check": Metric(
+        "answer_check",
+        settings="infolm_metric.answer_check.settings:AnswerCheckSettings",
+        scorer="infolm_metric.answer_check.scorer:AnswerCheckScorer",
+        evaluate="infolm_metric.answer_check.answer_check:AnswerCheck",
+    ),
 }
 DEFAULT = "infolm"
 

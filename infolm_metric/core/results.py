@@ -138,6 +138,7 @@ class ChunkScores:
 
     scores: dict[str, list[float]]  # by score name, [pairs] each
     counts: Mapping[str, int] = field(default_factory=Counter)  # texts, tokens, and per warning
+    verdicts: Sequence[str | None] = ()  # of answer_check, [pairs]
 
     @classmethod
     def join(cls, parts: Sequence[ChunkScores]) -> ChunkScores:
@@ -145,7 +146,8 @@ class ChunkScores:
         if len(parts) == 1:
             return parts[0]
         scores = _appended([part.scores for part in parts])
-        return cls(scores, add_counts(part.counts for part in parts))
+        verdicts = [verdict for part in parts for verdict in part.verdicts]
+        return cls(scores, add_counts(part.counts for part in parts), verdicts)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,6 +169,7 @@ class Result(Mapping[str, Any]):
             unrelated texts; empty without a baseline.
         baseline: statistics of the scores of unrelated texts, by score name, for the most common
             number of references; None if no baseline matches.
+        verdicts: verdicts on the answers, [pairs], of answer_check; otherwise empty.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
     >>> result = Result("infolm", scores, Signature({"idf": False}), higher_is_better=False)
@@ -184,6 +187,7 @@ class Result(Mapping[str, Any]):
     several: bool = False
     rescaled: Mapping[str, list[float]] = field(default_factory=dict)
     baseline: Mapping[str, BaselineStats] | None = None
+    verdicts: Sequence[str | None] = ()
 
     def __repr__(self) -> str:
         pairs = len(next(iter(self.scores.values())))
@@ -230,6 +234,8 @@ class Result(Mapping[str, Any]):
             result["scores"] = unwrap(self.scores)
             if self.rescaled:
                 result["rescaled_scores"] = unwrap(self.rescaled)
+            if self.verdicts:
+                result["verdicts"] = list(self.verdicts)
         result["higher_is_better"] = self.higher_is_better
         result["signature"] = self.signature
         result["warnings"] = nonzero_counts(self.counts)
@@ -289,7 +295,9 @@ def join_results(parts: Sequence[Result]) -> Result:
             raise ValueError(
                 f"the signatures of the parts differ: {difference}; score all parts again"
             )
-    whole = ChunkScores.join([ChunkScores(part.scores, part.counts) for part in parts])
+    whole = ChunkScores.join(
+        [ChunkScores(part.scores, part.counts, part.verdicts) for part in parts]
+    )
     rescaled = _appended([part.rescaled for part in parts])
     return replace(first, rescaled=rescaled, **vars(whole))
 

@@ -331,6 +331,7 @@ class Run(ABC, Generic[S]):
             several=self.settings.several,
             rescaled=rescaled,
             baseline=baselines.most_frequent(stats, counts),
+            verdicts=whole.verdicts,
         )
 
     def _score_chunks(self, pairs: Pairs, verbose: bool) -> ChunkScores:

@@ -1,0 +1,42 @@
+"""answer_check for `evaluate`; infolm_metric.py explains the restrictions on imports and state."""
+
+from infolm_metric.answer_check.scorer import AnswerCheckScorer
+from infolm_metric.core import evaluate_metric
+
+_DESCRIPTION = """\
+answer_check decides whether an LLM's answer agrees with a reference answer. It removes thinking and
+Markdown, compares the tokens that carry meaning (names, letters, numbers by value, units) and asks
+a natural language inference (NLI) model whether the answer entails the reference. The score is from
+0 to 1; higher is better. Each answer also gets a verdict: likely correct, unclear or likely wrong.
+"""
+
+_EXAMPLES = """
+    >>> from infolm_metric import AnswerCheck
+    >>> answer_check = AnswerCheck()  # or evaluate.load("answer_check", ...)
+    >>> results = answer_check.compute(
+    ...     predictions=["It was **Neil Armstrong**, in 1969.", "I do not know."],
+    ...     references=["Neil Armstrong", "Neil Armstrong"],
+    ... )
+    >>> results["verdicts"]
+    ['likely correct', 'likely wrong']
+"""
+
+__test__ = {"examples": _EXAMPLES}  # doctests
+
+
+class AnswerCheck(evaluate_metric.EvaluateMetric):
+    """answer_check for `evaluate`: `compute(predictions=[...], references=[...])`.
+
+    Keyword arguments are the settings of `AnswerCheckSettings`, used as defaults by `compute`, and
+    the arguments that `evaluate.load` passes to every metric; `config_name` must be None, because
+    there are no configurations. The first call to `compute` loads the model. Raises TypeError or
+    ValueError if a setting is unknown or invalid.
+
+    >>> AnswerCheck(score="recall")
+    Traceback (most recent call last):
+    ValueError: unknown score 'recall'; known: 'answer_check', 'completeness', 'correctness'
+    """
+
+    scorer_type = AnswerCheckScorer
+    description = _DESCRIPTION
+    examples = _EXAMPLES

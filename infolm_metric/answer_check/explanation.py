@@ -1,0 +1,90 @@
+"""Explanation of a score of answer_check: tokens, statements, and the reason of the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from infolm_metric.answer_check.verdict import LIKELY_CORRECT, Statement
+from infolm_metric.core.results import Result
+
+if TYPE_CHECKING:
+    from infolm_metric.answer_check.scorer import Comparison
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Explanation of the score of an answer against one reference.
+
+    Attributes:
+        answer: the answer without thinking and marks.
+        reference: the reference without marks.
+        score: the score, from 0 to 1.
+        verdict: "likely correct", "unclear" or "likely wrong"; None if there is no verdict.
+        reason: the main reason of the score, in one sentence.
+        matched: tokens of the reference in the answer.
+        missing: other tokens of the reference.
+        complete: statements of the reference, with the answer as the premise.
+        correct: statements of the answer, with a long reference as the premise.
+    """
+
+    answer: str
+    reference: str
+    score: float
+    verdict: str | None
+    reason: str
+    matched: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    complete: tuple[Statement, ...] = ()
+    correct: tuple[Statement, ...] = ()
+
+    @classmethod
+    def of(
+        cls, answer: str, reference: str, comparisons: Sequence[Comparison], result: Result
+    ) -> Explanation:
+        """Explain the result of a pair by its comparison, if the answer is not empty."""
+        score = next(iter(result.scores.values()))[0]
+        verdict = result.verdicts[0]
+        if not comparisons:
+            return cls(answer, reference, score, verdict, "The answer is empty.")
+        (comparison,) = comparisons
+        return cls(
+            answer,
+            reference,
+            score,
+            verdict,
+            _reason(comparison, verdict),
+            tuple(token.text for token in comparison.overlap.matched),
+            tuple(token.text for token in comparison.overlap.missing),
+            comparison.complete,
+            comparison.correct,
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield the explanation as text."""
+        yield f"answer: {self.answer}"
+        yield f"verdict: {self.verdict or 'none'} (score {self.score:.3f}). {self.reason}"
+        yield f"tokens of the reference in the answer: {' '.join(self.matched) or 'none'}"
+        yield f"missing tokens: {' '.join(self.missing) or 'none'}"
+        parts = {"reference": self.complete, "answer": self.correct}
+        for side, statements in parts.items():
+            for statement in statements:
+                e, n, c = statement.probabilities
+                yield f"statement of the {side}: {statement.text!r} (e {e:.2f}, n {n:.2f}, c {c:.2f})"
+
+
+def _reason(comparison: Comparison, verdict: str | None) -> str:
+    if comparison.copy:
+        return "The answer equals the reference."
+    if comparison.veto:
+        return f"{comparison.veto[:1].upper()}{comparison.veto[1:]}."
+    if not comparison.reference.is_short:
+        weakest = min(comparison.complete + comparison.correct, key=lambda each: each.support)
+        side = "reference" if weakest in comparison.complete else "answer"
+        return f"The least supported statement of the {side} is {weakest.text!r}."
+    found = f"{comparison.overlap.recall:.0%} of the reference's tokens are in the answer"
+    e, n, c = comparison.complete[0].probabilities
+    relation = {e: "entails", n: "neither entails nor contradicts", c: "contradicts"}[max(e, n, c)]
+    joint = "and" if (verdict == LIKELY_CORRECT) == (e == max(e, n, c)) else "but"
+    return f"{found}, {joint} the NLI model says that the answer {relation} it."

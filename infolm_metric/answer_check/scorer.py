@@ -1,0 +1,371 @@
+"""Scorer of answer_check, which compares an LLM's answer with reference answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from infolm_metric.answer_check.denials import find_denial, offers_candidates
+from infolm_metric.answer_check.explanation import Explanation
+from infolm_metric.answer_check.final_answer import final_answer, plain_reference
+from infolm_metric.answer_check.settings import AnswerCheckSettings
+from infolm_metric.answer_check.statements import SHORT, split_statements
+from infolm_metric.answer_check.tokens import (
+    Overlap,
+    Token,
+    answer_tokens,
+    compare,
+    is_copy,
+    reference_tokens,
+)
+from infolm_metric.answer_check.verdict import (
+    LIKELY_WRONG,
+    THRESHOLDS,
+    Statement,
+    long_score,
+    mean_support,
+    nli_score,
+    short_score,
+    verdict,
+)
+from infolm_metric.core.baselines import Baseline
+from infolm_metric.core.inputs import Pairs, check_text
+from infolm_metric.core.results import ChunkScores, warn
+from infolm_metric.core.scorer import Progress, no_progress
+from infolm_metric.core.settings import BUNDLED
+from infolm_metric.models.nli_scorer import NLIRun, NLIScorer, TextPair
+from infolm_metric.models.out_of_domain import count_out_of_domain
+
+Probabilities = Mapping[TextPair, tuple[float, float, float]]
+COPY = "the answer equals the reference"
+
+
+@dataclass(frozen=True)
+class PreparedText:
+    """An answer or a reference without marks, with its statements and tokens."""
+
+    text: str
+    statements: tuple[str, ...]
+    tokens: tuple[Token, ...]
+
+    @property
+    def is_short(self) -> bool:
+        """True for a single statement of a few tokens."""
+        return len(self.statements) <= 1 and len(self.tokens) <= SHORT
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An answer compared with one reference.
+
+    Attributes:
+        reference: the prepared reference.
+        overlap: matched and missing tokens of the reference.
+        nli: NLI score of the reference, with the answer as the premise, from 0 to 1.
+        complete: statements of the reference, with the answer as the premise.
+        correct: statements of the answer, with the reference as the premise, if it is long.
+        veto: reason why the answer is at most unclear, or "".
+        copy: True if both have equal tokens.
+    """
+
+    reference: PreparedText
+    overlap: Overlap
+    nli: float
+    complete: tuple[Statement, ...]
+    correct: tuple[Statement, ...] = ()
+    veto: str = ""
+    copy: bool = False
+
+    def score(self, name: str) -> float:
+        """Return a score by name, from 0 to 1."""
+        if self.copy:
+            return 1.0
+        if self.reference.is_short:
+            return short_score(self.overlap.recall, self.nli, bool(self.veto))
+        completeness, correctness = mean_support(self.complete), mean_support(self.correct)
+        parts = {"completeness": completeness, "correctness": correctness}
+        parts["answer_check"] = long_score(completeness, correctness, self.overlap.f1)
+        return parts[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
+    """A call of answer_check."""
+
+    scorer: AnswerCheckScorer
+
+    @cached_property
+    def thresholds(self) -> tuple[float, float] | None:
+        """Thresholds of the verdicts, or None if they were not measured for these settings."""
+        if self.settings.thresholds is not None:
+            low, high = self.settings.thresholds
+            return low, high
+        default = AnswerCheckSettings(score=self.settings.score)
+        same = self.settings.signature_fields() == default.signature_fields()
+        bundled = self.settings.model_name_or_path == BUNDLED
+        model = (self.settings.dtype, self.settings.max_length, self.settings.labels)
+        return THRESHOLDS if same and bundled and model == ("float32", None, None) else None
+
+    def prepare_answer(self, text: str) -> PreparedText:
+        """Remove thinking and marks from an answer, and split it."""
+        prepared = final_answer(text, self.settings.strip_thinking)
+        statements = tuple(split_statements(prepared))
+        return PreparedText(prepared, statements, tuple(answer_tokens(prepared)))
+
+    def prepare_reference(self, text: str) -> PreparedText:
+        """Remove marks from a reference, and split it."""
+        prepared = plain_reference(text)
+        statements = tuple(split_statements(prepared))
+        return PreparedText(prepared, statements, tuple(reference_tokens(prepared)))
+
+    def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
+        """Score answers against their references, and return the verdicts."""
+        answers = {text: self.prepare_answer(text) for text in dict.fromkeys(pairs.predictions)}
+        references = {
+            text: self.prepare_reference(text) for text in dict.fromkeys(pairs.flat_references)
+        }
+        rows = [(answers[text], [references[x] for x in group]) for text, group in pairs]
+        prepared = Pairs(
+            [answer.text for answer, _ in rows], [[x.text for x in group] for _, group in rows]
+        )
+        tokens = self.tokens(prepared.texts)
+        comparisons = self.compare(rows, tokens, progress)
+        names, scores = self.settings.names, dict[str, list[float]]()
+        best = [self._best(group) for group in comparisons]
+        for name in names:
+            scores[name] = [
+                0.0 if comparison is None else comparison.score(name) for comparison in best
+            ]
+        counts = self.count_warnings(prepared, tokens)
+        verdicts = [
+            self._verdict(answer, comparison, group, tokens)
+            for (answer, group), comparison in zip(rows, best, strict=True)
+        ]
+        counts.update(f"verdict: {word}" for word in verdicts)
+        return ChunkScores(scores, counts, verdicts)
+
+    def compare(
+        self,
+        rows: Sequence[tuple[PreparedText, Sequence[PreparedText]]],
+        tokens: Mapping[str, np.ndarray],
+        progress: Progress = no_progress,
+    ) -> list[list[Comparison]]:
+        """Compare each answer with its references; return no comparisons for empty answers."""
+        groups = [
+            [] if not answer.statements and not _both_empty(answer, group) else group
+            for answer, group in rows
+        ]
+        queries = dict.fromkeys(
+            query
+            for (answer, _), group in zip(rows, groups, strict=True)
+            for reference in group
+            for query in self._queries(answer, reference, tokens)
+        )
+        values = self.probabilities(list(queries), progress) if queries else np.zeros((0, 3))
+        table = dict(zip(queries, map(tuple, values.tolist()), strict=True))
+        return [
+            [self._compare(answer, reference, tokens, table) for reference in group]
+            for (answer, _), group in zip(rows, groups, strict=True)
+        ]
+
+    def _queries(
+        self, answer: PreparedText, reference: PreparedText, tokens: Mapping[str, np.ndarray]
+    ) -> Iterator[TextPair]:
+        """Yield the premises and hypotheses that a comparison needs."""
+        if _is_copy(answer, reference):
+            return
+        for statement in reference.statements or (reference.text,):
+            yield from ((text, statement) for text in self._premises(answer, statement, tokens))
+        if reference.is_short:
+            yield from ((text, reference.text) for text in _mentions(answer, reference))
+        else:
+            for statement in answer.statements:
+                premises = self._premises(reference, statement, tokens)
+                yield from ((text, statement) for text in premises)
+
+    def _premises(
+        self, text: PreparedText, hypothesis: str, tokens: Mapping[str, np.ndarray]
+    ) -> list[str]:
+        """Return the text, or windows of whole statements if the pair would be truncated."""
+        if self.limit is None:
+            return [text.text]
+        # A statement has at most as many tokens as characters.
+        room = self.limit - self.overhead - min(len(hypothesis), self.limit // 2)
+        if len(tokens[text.text]) <= room:
+            return [text.text]
+        windows, size = [""], 0
+        for statement in text.statements:
+            length = len(statement) // 3
+            if windows[-1] and size + length > room:
+                windows.append("")
+                size = 0
+            windows[-1] = f"{windows[-1]} {statement}".strip()
+            size += length
+        return windows
+
+    def _compare(
+        self,
+        answer: PreparedText,
+        reference: PreparedText,
+        tokens: Mapping[str, np.ndarray],
+        table: Probabilities,
+    ) -> Comparison:
+        overlap = compare(answer.tokens, reference.tokens)
+        if _is_copy(answer, reference):
+            return Comparison(reference, overlap, 1.0, (), copy=True)
+
+        def statement(text: str, premise: PreparedText, known: Overlap) -> Statement:
+            rows = [table[window, text] for window in self._premises(premise, text, tokens)]
+            best = max(rows, key=lambda row: row[0] - row[2])
+            return Statement(text, best, known.recall)
+
+        complete = tuple(
+            statement(text, answer, compare(answer.tokens, reference_tokens(text)))
+            for text in reference.statements or (reference.text,)
+        )
+        if reference.is_short:
+            (whole,) = complete
+            nli = float(nli_score(np.array(whole.probabilities)))
+            veto = _veto(answer, reference, overlap, table)
+            return Comparison(reference, overlap, nli, complete, veto=veto)
+        correct = tuple(
+            statement(text, reference, compare(reference.tokens, reference_tokens(text)))
+            for text in answer.statements
+        )
+        return Comparison(reference, overlap, mean_support(complete), complete, correct)
+
+    def _best(self, comparisons: Sequence[Comparison]) -> Comparison | None:
+        """Return the comparison with the best score, or None for an empty answer.
+
+        A veto against one reference also holds for the references whose tokens contain its tokens,
+        or are contained in them.
+        """
+        vetoed = [(_keys(item), item.veto) for item in comparisons if item.veto]
+        spread = []
+        for item in comparisons:
+            reasons = [
+                reason for keys, reason in vetoed if keys <= _keys(item) or _keys(item) <= keys
+            ]
+            applies = reasons and not item.copy and item.reference.is_short
+            spread.append(replace(item, veto=reasons[0]) if applies else item)
+        return max(spread, key=lambda item: item.score("answer_check"), default=None)
+
+    def _verdict(
+        self,
+        answer: PreparedText,
+        comparison: Comparison | None,
+        references: Sequence[PreparedText],
+        tokens: Mapping[str, np.ndarray],
+    ) -> str | None:
+        """Return the verdict on an answer, or None if it is withheld."""
+        if self.thresholds is None:
+            return None
+        if comparison is None:
+            return LIKELY_WRONG
+        texts = [answer.text, *(reference.text for reference in references)]
+        weights = self.checkpoint.english
+        if count_out_of_domain((tokens[text] for text in texts), weights):
+            return None
+        return verdict(comparison.score("answer_check"), self.thresholds, bool(comparison.veto))
+
+
+class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
+    """Scorer of answer_check; the model is loaded on first use and kept.
+
+    `settings` is an `AnswerCheckSettings` object, or None for the defaults. Settings can also be
+    passed as keyword arguments, which every method accepts for a single call.
+
+    >>> scorer = AnswerCheckScorer()
+    >>> result = scorer.score(["It was Neil Armstrong.", "Nobody knows."], ["Neil Armstrong"] * 2)
+    >>> result["verdicts"]
+    ['likely correct', 'likely wrong']
+    """
+
+    settings_type = AnswerCheckSettings
+    run_type = AnswerCheckRun
+    perfect_score_label = "a copy of the reference"
+
+    def make_run(
+        self, settings: AnswerCheckSettings, baseline: Baseline | None, **fields: Any
+    ) -> NLIRun[AnswerCheckSettings]:
+        if baseline is not None:
+            raise ValueError(
+                "rescale_with_baseline must be False for answer_check, whose scores have a scale "
+                "of their own. Use the verdicts."
+            )
+        run = super().make_run(settings, baseline, **fields)
+        if not run.labels.three_way:
+            raise ValueError(
+                "answer_check needs an NLI model with three labels, but "
+                f"{settings.model_name_or_path!r} has two labels, entailment and not_entailment. "
+                "Choose another model."
+            )
+        return run
+
+    def bounds(self, settings: AnswerCheckSettings, name: str) -> tuple[float, float]:
+        """Return the bounds of all scores, 0 and 1."""
+        return 0.0, 1.0
+
+    def explain(self, answer: str, reference: str, **changed: Any) -> Explanation:
+        """Explain the score and the verdict of an answer.
+
+        `changed` overrides settings for this call.
+
+        >>> explanation = AnswerCheckScorer().explain("Not Rome, but Paris.", "Rome")
+        >>> explanation.verdict != "likely correct", explanation.missing
+        (True, ())
+        """
+        check_text("answer", answer)
+        check_text("reference", reference)
+        run = self.prepare(self.settings.replace(**changed))
+        assert isinstance(run, AnswerCheckRun)
+        with self.lock:
+            result = run.score(Pairs([answer], [[reference]]))
+            prepared, expected = run.prepare_answer(answer), run.prepare_reference(reference)
+            tokens = run.tokens([prepared.text, expected.text])
+            (comparisons,) = run.compare([(prepared, [expected])], tokens)
+        warn(result.counts, self.warning_messages)
+        return Explanation.of(prepared.text, expected.text, comparisons, result)
+
+
+def _is_copy(answer: PreparedText, reference: PreparedText) -> bool:
+    return is_copy(answer.text, reference.text)
+
+
+def _both_empty(answer: PreparedText, group: Sequence[PreparedText]) -> bool:
+    return any(_is_copy(answer, reference) for reference in group)
+
+
+def _keys(comparison: Comparison) -> Counter[str]:
+    return Counter(token.key for token in comparison.reference.tokens)
+
+
+def _mentions(answer: PreparedText, reference: PreparedText) -> list[str]:
+    """Return the statements of an answer that contain the most tokens of a reference."""
+    recalls = {
+        text: compare(answer_tokens(text), reference.tokens).recall for text in answer.statements
+    }
+    most = max(recalls.values(), default=0.0)
+    return [text for text, recall in recalls.items() if recall == most] if most else []
+
+
+def _veto(
+    answer: PreparedText, reference: PreparedText, overlap: Overlap, table: Probabilities
+) -> str:
+    """Return the reason why an answer that contains a short reference is at most unclear."""
+    if not overlap.matched:
+        return ""
+    if denial := find_denial(answer.statements, reference.text):
+        return f"{denial!r} denies or doubts the reference"
+    if offers_candidates(answer.statements, [reference.text]):
+        return "the answer lists several candidates"
+    mentions = _mentions(answer, reference)
+    rows = [table[text, reference.text] for text in mentions]
+    if rows and all(c > max(e, n) for e, n, c in rows):
+        return f"{mentions[0]!r} contradicts the reference"
+    return ""

@@ -1,0 +1,57 @@
+"""Settings of answer_check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from infolm_metric.core.checks import score_names
+from infolm_metric.core.settings import BUNDLED
+from infolm_metric.models.nli_settings import NLISettings
+
+SCORES = ("answer_check", "completeness", "correctness")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerCheckSettings(NLISettings):
+    """Settings of answer_check.
+
+    Args:
+        score: one or more of answer_check, completeness (does the answer contain the reference?)
+            and correctness (does the reference support the answer?), which differ for long
+            references only.
+        strip_thinking: remove the reasoning before the answer, such as <think>...</think>.
+        thresholds: two numbers from 0 to 1. Answers below the first are likely wrong, and answers
+            from the second on are likely correct. None: thresholds measured for the bundled model.
+        multi_reference: reduction over several references: max.
+        model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
+            default: bundled.
+
+    >>> AnswerCheckSettings(score=["completeness", "correctness"]).names
+    ('completeness', 'correctness')
+    >>> AnswerCheckSettings(thresholds=(0.7, 0.3))
+    Traceback (most recent call last):
+    ValueError: thresholds must be two numbers ... got (0.7, 0.3)
+    """
+
+    metric = "answer_check"
+    names_field = "score"
+    default_model = BUNDLED
+    model_variable = ""  # the thresholds were measured for the bundled model
+
+    score: str | tuple[str, ...] = field(default="answer_check", metadata={"flags": ("--score",)})
+    strip_thinking: bool = True
+    thresholds: tuple[float, ...] | None = None
+    multi_reference: Literal["max"] = field(default="max", metadata={"flags": ()})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = score_names("score", self.score, {name: name for name in SCORES})
+        object.__setattr__(self, "score", names)
+        if self.thresholds is not None:
+            if len(self.thresholds) != 2 or not 0 <= self.thresholds[0] <= self.thresholds[1] <= 1:
+                raise ValueError(
+                    "thresholds must be two numbers from 0 to 1, the lower one first, got "
+                    f"{self.thresholds!r}. Scores below the first are likely wrong, and scores "
+                    "from the second on are likely correct."
+                )
