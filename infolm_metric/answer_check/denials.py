@@ -126,7 +126,8 @@ CHOICES = (
     ),
     Rule(rf"\b(?:toss-up|undecided|torn|decide) between {GAP}X", "I am torn between X and Y."),
     Rule(
-        r"\b(?:candidates|possibilities|options) (?:include|are|were)\b[^.;:!?]{0,99}(?:X,|X and|and X)",
+        r"\b(?:candidates|possibilities|options) (?:include|are|were)\b[^.;:!?]{0,99}"
+        r"(?:X,|X and|and X)",
         "The options are X, Y and Z.",
     ),
     Rule(rf"\b(?:could|might|may) (?:also )?be {GAP}(?:X,? or\b|\bor X)", "It could be Y or X."),
