@@ -17,7 +17,7 @@ GAP = r"(?:[^.;:!?\nX]{0,60}\b)?"  # words without X in the same clause
 NOT = r"(?:not|never|isn't|wasn't|aren't|weren't)"
 WRONG = (
     r"(?:(?:\w+ ){0,2}(?:wrong|incorrect|false|mistaken|untrue)|not (?:correct|right|true|the case)"
-    r"|an? (?:\w+ )?(?:mistake|misconception|myth|error|mix-up))\b"
+    r"|an? (?:\w+ )?(?:mistake|misconception|myth|error|guess|assumption))\b"
 )
 LINK = (
     r"(?:is|was|are|were|as|in|by|of|at|on|from|to|with|for|the|an?|called|named|actually|really)"
@@ -33,31 +33,58 @@ class Rule:
     example: str
 
 
+# The start of a statement that replaces what was said before.
+OOPS = (
+    r"(?:(?:hmm|oh|uh),? )?(?:correction|wait|scratch that|actually,? no|no,? (?:wait|it)|sorry,|"
+    r"on second thought|on reflection|it should (?:be|read|say)|let me (?:correct|count))(?!\w)"
+)
 DENIALS = (
     Rule(
         rf"\b(?:{NOT}|rather than|instead of|as opposed to)(?: {LINK}){{0,3}} \W?X",
         "It is not X.",
     ),
+    Rule(
+        rf"\b(?:cannot|can't|couldn't|could not) (?:be|have been)(?: {LINK}){{0,3}} X",
+        "It can't have been X.",
+    ),
+    Rule(rf"\b{NOT},[^,.;X]{{1,40}}, (?:{LINK} )?X", "It isn't, as some say, X."),
     Rule(r"\b(?:do|does|did)(?:n't| not) (?!matter|include|mention)\w+ X", "They do not use X."),
+    Rule(rf"(?:\bnot|n't) \w+ (?:by|in|on|at|through|from) (?:{LINK} )?X", "It wasn't built by X."),
+    Rule(
+        r"\b(?:no evidence (?:that|for)|forget|strike|ignore|no(?:body| one) (?:named|called))"
+        rf"(?: (?:about|{LINK})){{0,2}} X",
+        "There is no evidence that X did it.",
+    ),
     Rule(rf"X\W? (?:\w+ )?{IS} {WRONG}", "X is wrong."),
     Rule(
         rf"X\b{GAP}\b(?:but|however),? (?:that|this|it|they){IS} {WRONG}", "X, but that is wrong."
     ),
     Rule(
-        rf"\b(?:claim|idea|belief|notion|answer) {GAP}X{GAP}{IS} {WRONG}", "The answer X is wrong."
+        rf"(?:^that|\b(?:claim|idea|belief|notion|answer)) {GAP}X{GAP}{IS} {WRONG}",
+        "The answer X is wrong.",
+    ),
+    Rule(
+        rf"\b(?:every(?:one|body)|many|most|people|you|some)\b[^.;X]{{0,20}}\b(?:think|assume|say|"
+        rf"guess|believe|name)\b{GAP}X{GAP}\b(?:but|yet)\b",
+        "You might think of X, yet it is Y.",
     ),
     Rule(r"X had nothing to do with", "X had nothing to do with it."),
-    Rule(r"^(?:no, )?X (?:is|was)(?:n't| not) (?:the|correct|right|it|what|who)\b", "X isn't it."),
+    Rule(
+        r"^(?:no, )?X (?:is|was)(?: \w+ly)?(?:n't| not) (?:the|correct|right|it|what|who)\b",
+        "X isn't it.",
+    ),
     Rule(
         rf"\b(?:first|earlier|initially|previously|originally|looks? like)\b{GAP}X{GAP}"
         r"\b(?:but|wrong|incorrect|correction)\b",
         "I first said X, but it is Y.",
     ),
+    Rule(rf"X\W{{1,4}}(?:{OOPS}|i (?:mean|meant)\b)", "X, sorry, it is Y."),
+    Rule(rf"\b(?:misspoke|i said) {GAP}X[;,.]? (?:but )?i meant", "I said X, but I meant Y."),
 )
 DOUBTS = (
     Rule(
-        r"\b(?:not sure|unsure|uncertain|unclear|unknown|say|tell|know|confirm|verify) "
-        rf"(?:if|whether)\b{GAP}X",
+        r"\b(?:not sure|unsure|uncertain|unclear|unknown|no idea|say|tell|know|confirm|verify|"
+        rf"look up|check|wonder|determine|decide) (?:if|whether)\b{GAP}X",
         "I don't know whether X did it.",
     ),
     Rule(
@@ -70,15 +97,13 @@ DOUBTS = (
         "I don't have any information about X.",
     ),
     Rule(rf"^please (?:provide|tell|give|specify|clarify){GAP}X", "Please tell me more about X."),
+    Rule(rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X", "It may or may not be X."),
     Rule(
         rf"\b(?:could|might|may|possibly|perhaps|maybe)\b{GAP}X,? (?:or|but it (?:could|might))\b",
         "It might be X, or someone else.",
     ),
 )
-CORRECTION = re.compile(
-    r"^(?:correction|wait|scratch that|actually,? no|no,? wait|on second thought|on reflection|"
-    r"let me (?:correct|count|rephrase))\b"
-)
+REPLACED = re.compile(OOPS + r"|(?:in truth|in reality),? ")
 ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
 NEGATIVES = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or"))
 # Bounds keep the time linear. Longer items are clauses, as in "X, a city or province of Y".
@@ -91,6 +116,20 @@ CHOICES = (
         "It is Y, X or Z.",
     ),
     Rule(rf"X, (?:{ITEM}, ){{0,8}}{ITEM},? or (?:{LINK} )?{ITEM}[.!]?$", "It is X, Y or Z."),
+    Rule(
+        rf"X(?:,? or (?:{LINK} )?{ITEM}){{2}}|{ITEM},? or X,? or {ITEM}|\bor {ITEM},? or X",
+        "It is X, or Y, or Z.",
+    ),
+    Rule(
+        r"X,? or (?:maybe|perhaps|possibly)\b|\bor (?:maybe|perhaps|possibly) X",
+        "It is Y or maybe X.",
+    ),
+    Rule(rf"\b(?:toss-up|undecided|torn|decide) between {GAP}X", "I am torn between X and Y."),
+    Rule(
+        r"\b(?:candidates|possibilities|options) (?:include|are|were)\b[^.;:!?]{0,99}"
+        r"(?:X,|X and|and X)",
+        "The options are X, Y and Z.",
+    ),
     Rule(rf"\b(?:could|might|may) (?:also )?be {GAP}(?:X,? or\b|\bor X)", "It could be Y or X."),
     Rule(
         r"\b(?:one of|possible|candidates|options)\b[^.!?\n]{0,60}:[^.!?\n]{0,200}X",
@@ -137,7 +176,8 @@ def _plain(text: str) -> str:
 def find_denial(statements: Sequence[str], reference: str) -> str | None:
     """Return the first statement that denies or doubts a reference that no statement asserts.
 
-    Questions assert nothing. References with a negation are never denied.
+    Questions assert nothing, and an answer of several questions is a doubt. References with a
+    negation are never denied.
 
     >>> find_denial(["It isn't Rome.", "It is Paris."], "Rome")
     "It isn't Rome."
@@ -147,6 +187,8 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
     if NEGATIVES.intersection(token.key for token in expected):
         return None
     texts = [mark_mentions(statement, expected) for statement in statements]
+    if len(texts) > 1 and all(text.endswith("?") for text in texts):
+        return next((raw for raw, text in zip(statements, texts, strict=True) if "X" in text), None)
     denial = None
     for index, text in enumerate(texts):
         if "X" not in text or text.endswith("?"):
@@ -156,7 +198,7 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
         denied = any(re.search(rule.pattern, text) for rule in DENIALS + DOUBTS)
         following = texts[index + 1 :]
         if not denied and not any("X" in other for other in following):
-            denied = any(ITS_WRONG.match(other) or CORRECTION.match(other) for other in following)
+            denied = any(ITS_WRONG.match(other) or REPLACED.match(other) for other in following)
         if not denied:
             return None
         denial = denial or statements[index]

@@ -48,7 +48,7 @@ INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 
 
 def final_answer(text: str, strip: bool = True) -> str:
-    """Return the plain text of an answer; remove its thinking if `strip` is True.
+    """Return the plain text of an answer, without its thinking if `strip` is True.
 
     >>> final_answer("<think>Rome?</think>The capital is **Paris**.")
     'The capital is Paris.'

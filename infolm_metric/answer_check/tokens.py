@@ -1,7 +1,7 @@
 """Tokens that carry the meaning of a short answer: words, letters, numbers by value and symbols.
 
-Texts are prepared with `final_answer` first. RULES is the table of patterns, with an example each;
-the first rule that matches at a position decides.
+Texts are prepared with `final_answer` first. RULES is the table of patterns, with an example each.
+The first rule that matches at a position decides.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def simplify(text: str) -> str:
 
 
 def _decimal(text: str, power: int = 0) -> str:
-    """Return a canonical form of a number; numbers with leading zeros (007) keep their form."""
+    """Return a canonical form of a number. Numbers with leading zeros (007) keep their form."""
     text = text.replace(",", "")
     if text.count(".") > 1 or (len(text) > 1 and text[0] == "0" and text[1].isdigit()):
         return text
@@ -124,7 +124,7 @@ def _decimal(text: str, power: int = 0) -> str:
 
 
 def _number(match: re.Match[str]) -> Iterable[str]:
-    """Split a date, score or range with four-digit parts; otherwise, keep it as one token."""
+    """Split a date, score or range at hyphens next to four digits, and keep others as one token."""
     sign = "-" if match["sign"] else ""
     parts = re.split(rf"((?<![eE]) ?[{DASHES}] ?|[/:])", match["number"])
     if len(parts) == 1:

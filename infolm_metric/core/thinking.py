@@ -26,7 +26,7 @@ def has_thinking(text: str) -> bool:
 
 
 def strip_thinking(text: str) -> str:
-    """Remove reasoning; keep the content of the last <answer> if there is one.
+    """Remove reasoning, and keep only the content of the last <answer> if there is one.
 
     Reasoning ends with the last closing tag, and its opening tag may be missing. If reasoning at
     the start is never closed, the result is empty.
