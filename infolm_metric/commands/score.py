@@ -221,12 +221,13 @@ def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
 
 
 def _summary_with_verdicts(scorer: Scorer, result: Summary, scores: Iterable[float]) -> list[str]:
-    """Return the summary; for MENLI's task "answer", include the verdicts on the answers."""
+    """Return the summary with the number of each verdict, if the metric has verdicts."""
     lines = list(_summary(scorer, result))
-    if getattr(scorer.settings, "task", None) == "answer":
-        from infolm_metric.menli.verdict import describe_verdicts
-
-        lines.insert(-1, describe_verdicts(scorer, result.signature, result.counts, scores))
+    prefix = "verdict: "
+    numbers = {k.removeprefix(prefix): n for k, n in result.counts.items() if k.startswith(prefix)}
+    if numbers:
+        words = ", ".join(f"{number} {verdict}" for verdict, number in numbers.items())
+        lines.insert(-1, f"verdicts: {words}" if result.pairs > 1 else f"verdict: {words[2:]}")
     return lines
 
 

@@ -84,12 +84,12 @@ class Reward:
 def reward(scorer: Scorer[Any], reference_column: str = "reference") -> Reward:
     """Return a reward function that uses a scorer and can be pickled.
 
-    `scorer` has a single score, such as `MENLIScorer(task="answer")`. `reference_column` is the
+    `scorer` has a single score, such as `AnswerCheckScorer()`. `reference_column` is the
     column of references. Raises ValueError if the scorer has several scores, or token weights that
     depend on the batch.
 
-    >>> from infolm_metric import MENLIScorer
-    >>> rewards = reward(MENLIScorer(model_name_or_path="bundled", task="answer"))
+    >>> from infolm_metric import AnswerCheckScorer
+    >>> rewards = reward(AnswerCheckScorer())
     >>> right, wrong = rewards(completions=["It is Paris.", "Rome"], reference=["Paris", "Paris"])
     >>> right > 0.7 > wrong
     True

@@ -16,8 +16,7 @@ from infolm_metric.core.inputs import Pairs, check_texts
 from infolm_metric.core.results import ChunkScores, reduce_references
 from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.menli.combination import CombinedMetric, scaled
-from infolm_metric.menli.recall import TokenRecall
-from infolm_metric.menli.settings import FORMULAS, RECALL, MENLISettings
+from infolm_metric.menli.settings import FORMULAS, MENLISettings
 from infolm_metric.models.nli_scorer import NLIRun, NLIScorer
 
 
@@ -30,7 +29,7 @@ class MENLIRun(NLIRun[MENLISettings]):
     """
 
     scorer: MENLIScorer
-    other: CombinedMetric | TokenRecall | None
+    other: CombinedMetric | None
 
     def with_statistics(self, statistics: CorpusStatistics) -> MENLIRun:
         """Return the run with the statistics that the other metric needs."""
@@ -50,7 +49,7 @@ class MENLIRun(NLIRun[MENLISettings]):
     def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
         """Score pairs with all formulas."""
         settings = self.settings
-        probabilities = self.pair_probabilities(pairs, settings.resolve("direction"), progress)
+        probabilities = self.pair_probabilities(pairs, settings.resolved_direction, progress)
         tokens = self.tokens(pairs.texts)
         counts = self.count_warnings(pairs, tokens)
         one_empty, both_empty = empty_texts(pairs, tokens)
@@ -149,12 +148,10 @@ class MENLIScorer(NLIScorer[MENLISettings]):
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
         """Return the lower and upper bounds of a formula, or 0 and 1 for a combination."""
         ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
-        return ends if settings.combination is None else (0.0, 1.0)
+        return ends if settings.combine_with is None else (0.0, 1.0)
 
-    def _combined(self, settings: MENLISettings) -> CombinedMetric | TokenRecall | None:
+    def _combined(self, settings: MENLISettings) -> CombinedMetric | None:
         """Return the other metric in a combination, or None; its model is kept between calls."""
-        if settings.combination == RECALL:
-            return TokenRecall()
         other = settings.other
         if other is None:
             return None

@@ -29,18 +29,14 @@ FORMULAS: dict[str, tuple[int, int, int]] = {
     "e-n-2c": (1, -1, -2),
 }
 WEIGHT = 0.2  # weight of the NLI score in a combination; 0.2 to 0.3 is best for MT (Chen and Eger)
-# Value of `combine_with` for token recall.
-RECALL = "recall"
-RECALL_WEIGHT = 0.5
-# Value of `combine_with` that disables the combination of a task.
-NO_COMBINATION = "none"
+# Metrics that can be combined with the NLI score.
+COMBINABLE = ("infolm", "baryscore")
 # Defaults of each task, for settings that are None.
-TASKS: dict[str | None, dict[str, Any]] = {
+TASKS: dict[str | None, dict[str, str]] = {
     None: {"formula": "e", "direction": "avg"},
     "translation": {"formula": "e", "direction": "avg"},
     "summary": {"formula": "e-c", "direction": "hr"},
     "source": {"formula": "-c", "direction": "rh"},
-    "answer": {"formula": "e-c", "direction": "hr", "combine_with": RECALL, "nli_weight": 0.5},
 }
 SOURCE = "source"
 
@@ -50,10 +46,8 @@ class MENLISettings(NLISettings):
     """Settings of MENLI.
 
     Args:
-        task: defaults for formula, direction, combine_with and nli_weight: translation (e, avg),
-            summary (e-c, hr), source (-c, rh; the
-            references are the sources) or answer (e-c, hr, recall, 0.5);
-            None: same as translation.
+        task: defaults for formula and direction: translation (e, avg), summary (e-c, hr) or source
+            (-c, rh; the references are the sources); None: same as translation.
         formula: one or more of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
             probabilities of entailment, neutrality and contradiction; computing several formulas
             takes no extra time; None: the task's default. On the command line, use an equals sign:
@@ -63,11 +57,9 @@ class MENLISettings(NLISettings):
         multi_reference: reduction over several references: max or mean; the metric in
             combine_with uses its own setting.
         combine_with: metric to combine with the NLI score: infolm or baryscore (with uniform token
-            weights, idf=False), recall (the fraction of the reference's tokens that occur in the
-            candidate) or none; None: the task's default. In Python, a settings object for InfoLM or
-            BaryScore is also accepted and used unchanged.
-        nli_weight: weight of the NLI score in a combination, from 0 to 1; None: the task's default
-            if it has one, otherwise 0.5 with recall and 0.2 with another metric.
+            weights, idf=False). In Python, a settings object of one of these metrics is also
+            accepted and used unchanged.
+        nli_weight: weight of the NLI score in a combination, from 0 to 1; default: 0.2.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline; None: the package's baseline.
 
@@ -82,13 +74,13 @@ class MENLISettings(NLISettings):
     names_field = "formula"
     default_model = "microsoft/deberta-large-mnli"  # the authors' NLI-D
 
-    task: Literal["translation", "summary", "source", "answer"] | None = field(
+    task: Literal["translation", "summary", "source"] | None = field(
         default=None, metadata={"signature": ""}
     )
     formula: str | tuple[str, ...] | None = None
     direction: Literal["avg", "rh", "hr"] | None = None
     multi_reference: Literal["max", "mean"] = "max"
-    combine_with: Literal["infolm", "baryscore", "recall", "none"] | Settings | None = None
+    combine_with: Literal["infolm", "baryscore"] | Settings | None = None
     nli_weight: float | None = None
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
 
@@ -100,16 +92,9 @@ class MENLISettings(NLISettings):
             )
             names = score_names("formula", formula, {name: name for name in FORMULAS})
             object.__setattr__(self, "formula", names)
-        if self.combination == RECALL and self.combine_baseline is not None:
-            raise ValueError(
-                "combine_with='recall' needs no baseline, but got combine_baseline="
-                f"{self.combine_baseline!r}. Omit combine_baseline"
-            )
-        baseline = resolve_baseline(
-            str(self.combination), self.combine_baseline, "combine_baseline"
-        )
+        baseline = resolve_baseline(self.metric, self.combine_baseline, "combine_baseline")
         object.__setattr__(self, "combine_baseline", baseline)
-        if self.combination is None:
+        if self.combine_with is None:
             for name in ("nli_weight", "combine_baseline"):
                 if getattr(self, name) is not None:
                     raise ValueError(
@@ -120,26 +105,26 @@ class MENLISettings(NLISettings):
             ends = " (0: only the other metric; 1: only the NLI model)"
             check_fraction("nli_weight", self.nli_weight, ends)
         if self.other is not None and (
-            len(self.other.names) != 1 or self.other.metric not in ("infolm", "baryscore")
+            len(self.other.names) != 1 or self.other.metric not in COMBINABLE
         ):
             raise ValueError(
-                "combine_with must be infolm or baryscore with a single score, got "
+                f"combine_with must be {' or '.join(COMBINABLE)} with a single score, got "
                 f"{self.other.metric} with {', '.join(self.other.names)}"
             )
 
-    def resolve(self, name: str) -> Any:
-        """Return the value of a setting, or the task's default if it is None.
+    @property
+    def resolved_direction(self) -> str:
+        """The direction, or the task's default.
 
-        >>> MENLISettings(task="summary", formula="e").resolve("direction")
+        >>> MENLISettings(task="summary", formula="e").resolved_direction
         'hr'
         """
-        value = getattr(self, name)
-        return TASKS[self.task].get(name) if value is None else value
+        return self.direction or TASKS[self.task]["direction"]
 
     @property
     def names(self) -> tuple[str, ...]:
         """Full names of the requested scores."""
-        value = self.resolve("formula")
+        value = self.formula or TASKS[self.task]["formula"]
         return (value,) if isinstance(value, str) else tuple(value)
 
     @property
@@ -148,28 +133,19 @@ class MENLISettings(NLISettings):
         return isinstance(self.formula, tuple)
 
     @property
-    def combination(self) -> str | Settings | None:
-        """Name or settings of the metric to combine with, or None."""
-        value: str | Settings | None = self.resolve("combine_with")
-        return None if value == NO_COMBINATION else value
-
-    @property
     def weight(self) -> float:
         """Weight of the NLI score.
 
         >>> MENLISettings().weight, MENLISettings(combine_with="infolm").weight
         (1.0, 0.2)
         """
-        if self.combination is None:
+        if self.combine_with is None:
             return 1.0
-        weight: float | None = self.resolve("nli_weight")
-        if weight is not None:
-            return weight
-        return RECALL_WEIGHT if self.combination == RECALL else WEIGHT
+        return WEIGHT if self.nli_weight is None else self.nli_weight
 
     @cached_property
     def other(self) -> Any:
-        """Settings of the metric to combine with; None for recall and without a combination.
+        """Settings of the metric to combine with, or None.
 
         A metric selected by name uses idf=False, so that a pair's score does not depend on other
         pairs. It inherits the runtime settings, and the bundled model if the NLI model is bundled.
@@ -177,22 +153,20 @@ class MENLISettings(NLISettings):
         >>> MENLISettings(combine_with="infolm").other.idf
         False
         """
-        if not isinstance(self.combination, str):
-            return self.combination
-        if self.combination == RECALL:
-            return None
+        if not isinstance(self.combine_with, str):
+            return self.combine_with
         names = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
         if self.model_name_or_path == BUNDLED:
             names.append("model_name_or_path")
         if self.long_text == "error":
             names.append("long_text")
-        kind = metrics.find(self.combination).settings_type()
+        kind = metrics.find(self.combine_with).settings_type()
         return kind(idf=False, **{name: getattr(self, name) for name in names})
 
     @property
     def other_name(self) -> str | None:
         """Name of the metric to combine with, or None."""
-        combined = self.combination
+        combined = self.combine_with
         return combined.metric if isinstance(combined, Settings) else combined
 
     @property
@@ -209,13 +183,13 @@ class MENLISettings(NLISettings):
     def without_reuse(self) -> MENLISettings:
         """Return these settings without caches, neither its own nor the other metric's."""
         settings = super().without_reuse()
-        if isinstance(self.combination, Settings):  # otherwise, the other metric inherits 0 bytes
-            settings = settings.replace(combine_with=self.combination.without_reuse())
+        if isinstance(self.combine_with, Settings):  # otherwise, the other metric inherits 0 bytes
+            settings = settings.replace(combine_with=self.combine_with.without_reuse())
         return settings
 
     def signature_fields(self) -> dict[str, object]:
         """Return the signature fields, including a combination's fields if there is one."""
-        fields = super().signature_fields() | {"direction": self.resolve("direction")}
+        fields = super().signature_fields() | {"direction": self.resolved_direction}
         for name in ("combine_with", "nli_weight", "combine_baseline"):
             fields.pop(name)  # the scorer adds the values in use
         if self.other_name is not None:

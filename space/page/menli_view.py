@@ -7,7 +7,6 @@ from typing import Any
 import gradio as gr
 
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.menli import verdict as answers
 
 from .appearance import TEXTS, ExplanationView
 
@@ -54,9 +53,6 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 
 
 def verdict(answer: Any) -> tuple[str, str]:
-    """Return the verdict on an answer or a contradiction, and a note; otherwise, empty strings."""
-    if answers.has_thresholds(answer.scorer, answer.signature):
-        note = TEXTS["notes"]["answer"].format(**vars(answers))
-        return answers.verdict(answer.score).capitalize(), note
+    """Return the verdict on a contradiction, or an empty string, and an empty note."""
     contradiction = min(row["contradiction"] for row in answer.view.details.values())
     return "The texts contradict each other" if contradiction > CONTRADICTION else "", ""
