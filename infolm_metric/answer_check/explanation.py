@@ -71,7 +71,8 @@ class Explanation:
         for side, statements in parts.items():
             for statement in statements:
                 e, n, c = statement.probabilities
-                yield f"statement of the {side}: {statement.text!r} (e {e:.2f}, n {n:.2f}, c {c:.2f})"
+                values = f"e {e:.2f}, n {n:.2f}, c {c:.2f}"
+                yield f"statement of the {side}: {statement.text!r} ({values})"
 
 
 def _reason(comparison: Comparison, verdict: str | None) -> str:

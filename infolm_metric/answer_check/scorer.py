@@ -99,6 +99,10 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
 
     scorer: AnswerCheckScorer
 
+    @property
+    def strips_thinking(self) -> bool:
+        return self.settings.strip_thinking
+
     @cached_property
     def thresholds(self) -> tuple[float, float] | None:
         """Thresholds of the verdicts, or None if they were not measured for these settings."""

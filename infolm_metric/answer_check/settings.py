@@ -48,10 +48,10 @@ class AnswerCheckSettings(NLISettings):
         super().__post_init__()
         names = score_names("score", self.score, {name: name for name in SCORES})
         object.__setattr__(self, "score", names)
-        if self.thresholds is not None:
-            if len(self.thresholds) != 2 or not 0 <= self.thresholds[0] <= self.thresholds[1] <= 1:
-                raise ValueError(
-                    "thresholds must be two numbers from 0 to 1, the lower one first, got "
-                    f"{self.thresholds!r}. Scores below the first are likely wrong, and scores "
-                    "from the second on are likely correct."
-                )
+        ends = (0.0, 1.0) if self.thresholds is None else self.thresholds
+        if len(ends) != 2 or not 0 <= ends[0] <= ends[1] <= 1:
+            raise ValueError(
+                "thresholds must be two numbers from 0 to 1, the lower one first, got "
+                f"{self.thresholds!r}. Scores below the first are likely wrong, and scores from "
+                "the second on are likely correct."
+            )

@@ -46,6 +46,9 @@ WARNING_MESSAGES = {
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
     "letters; their scores are not meaningful because the model was trained on English prose; use "
     "a model trained on such texts",
+    "thinking": "{count} of {texts} texts contain reasoning such as <think>...</think>, which is "
+    "scored as part of the text. Remove it, or use the metric answer_check, which removes it "
+    "(strip_thinking=True)",
     "one_document": "IDF needs at least two distinct documents; using uniform weights (as with "
     f"idf=False); set idf to {_TABLE} for other weights",
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "

@@ -33,6 +33,7 @@ from infolm_metric.core.inputs import Pair, Pairs, batches, check_pairs, check_t
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
 from infolm_metric.core.settings import Settings, ordered_fields
 from infolm_metric.core.signature import Signature
+from infolm_metric.core.thinking import has_thinking
 
 PART = 256  # pairs of a stream that are read and scored together
 COUNTED_PART = 4096  # pairs whose documents are counted together
@@ -281,6 +282,11 @@ class Run(ABC, Generic[S]):
     statistics: CorpusStatistics = field(default_factory=CorpusStatistics)
     baseline: Baseline | None = None
 
+    @property
+    def strips_thinking(self) -> bool:
+        """True if the metric removes the reasoning before an answer."""
+        return False
+
     def with_statistics(self, statistics: CorpusStatistics) -> Self:
         """Return the run with the statistics of a whole corpus."""
         return replace(self, statistics=statistics)
@@ -401,6 +407,7 @@ class Run(ABC, Generic[S]):
             pairs=len(pairs),
             blank_references=pairs.blank_references,
             few_documents=self.statistics.distinct_documents,
+            thinking=0 if self.strips_thinking else sum(map(has_thinking, pairs.texts)),
         )
         # Maxima, because a combined metric has counted the same pairs.
         return Counter(counts) | corpus
