@@ -211,7 +211,7 @@ def result_columns(settings: Any, baseline: Baseline | None) -> list[str]:
     ['fisher_rao_distance', 'fisher_rao_distance_rescaled']
     """
     rescaled = [f"{name}_rescaled" for name in settings.names] if baseline else []
-    return [*settings.names, *rescaled, *settings.extra_columns]
+    return [*settings.names, *rescaled]
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:

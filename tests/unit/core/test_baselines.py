@@ -20,7 +20,7 @@ from infolm_metric.metrics import METRICS, find
 from tests.damage import DAMAGE
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import WORDS
-from tests.toy import ToyScorer
+from tests.toy import ToyRun, ToyScorer
 
 DRAW = random.Random(0)
 TEXTS = list({" ".join(DRAW.choices(WORDS, k=DRAW.randint(3, 8))): None for _ in range(80)})
@@ -184,7 +184,7 @@ def test_unsuitable_baselines_are_rejected_before_a_model_is_loaded(
 def test_rescaling_requires_a_finite_best_score(monkeypatch):
     toys = ToyScorer().make_baseline(TEXTS, 100, 1)
     with monkeypatch.context() as patch:  # checked before any pair is scored
-        patch.setattr(ToyScorer, "score_chunk", None)
+        patch.setattr(ToyRun, "score_chunk", None)
         for bounds in ((-math.inf, math.inf), (0.0, toys.stats[next(iter(toys.stats))].mean)):
             patch.setattr(ToyScorer, "bounds", lambda *_, bounds=bounds: bounds)
             with pytest.raises(BaselineNotFoundError, match="best score"):
@@ -226,11 +226,12 @@ MEANS = [
 def test_the_reduction_matters_only_with_several_references(metric, options, no_model):
     scorer = find(metric).scorer_type()(**BUNDLED)
     minimum = {"combine_with": options["combine_with"].metric} if "combine_with" in options else {}
-    mean, default = scorer.settings.replace(**options), scorer.settings.replace(**minimum)
-    statistics = scorer.count({"references": TEXTS}, default)
-    assert scorer.baseline_stats(mean, statistics, None, [2]) == {}
-    found = [scorer.baseline_stats(s, statistics, None, [1]) for s in (mean, default)]
-    assert found[0] == found[1] != {}
+    mean, default = (
+        scorer.prepare(scorer.settings.replace(**changes), {"references": TEXTS})
+        for changes in (options, minimum)
+    )
+    assert mean.unrelated([2]) == {} != default.unrelated([2])
+    assert mean.unrelated([1]) == default.unrelated([1]) != {}
 
 
 # Files

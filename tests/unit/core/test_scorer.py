@@ -11,6 +11,7 @@ from infolm_metric.core import scorer as core_scorer
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations.torchmetrics import TextMetric
 from infolm_metric.jobs.resume import run_job
+from infolm_metric.models import encoding_scorer
 from infolm_metric.tables import Source
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import random_pairs
@@ -80,7 +81,7 @@ def test_a_stream_for_corpus_idf_must_be_readable_twice(scorer):
 @pytest.mark.parametrize("long_text", ["truncate", "error"])
 def test_a_scorer_keeps_a_limited_number_of_tokenized_texts(tiny_bert, long_text, monkeypatch):
     expected = InfoLMScorer(model_name_or_path=tiny_bert).score(CANDIDATES, REFERENCES)
-    monkeypatch.setattr(encoding, "KEPT_TEXTS", 10)
+    monkeypatch.setattr(encoding_scorer, "CACHED_TEXTS", 10)
     small = InfoLMScorer(model_name_or_path=tiny_bert, long_text=long_text)
     for _ in range(2):
         result = small.score(CANDIDATES, REFERENCES)
