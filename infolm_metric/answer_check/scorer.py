@@ -66,7 +66,8 @@ class Comparison:
     Attributes:
         reference: the prepared reference.
         overlap: matched and missing tokens of the reference.
-        nli: NLI score of the reference, with the answer as the premise, from 0 to 1.
+        nli: NLI score of a short reference from 0 to 1: the mean of the scores with the answer
+            and with the best of its statements that contain the reference as the premise.
         complete: statements of the reference, with the answer as the premise.
         correct: statements of the answer, with the reference as the premise, if it is long.
         veto: reason why the answer is at most unclear, or "".
@@ -234,8 +235,10 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         )
         if reference.is_short:
             (whole,) = complete
-            nli = float(nli_score(np.array(whole.probabilities)))
-            veto = _veto(answer, reference, overlap, table)
+            rows = [table[text, reference.text] for text in _mentions(answer, reference)]
+            values = nli_score(np.array([whole.probabilities, *rows]))
+            nli = float(values[0] + values[1:].max(initial=0)) / 2 if rows else float(values[0])
+            veto = _veto(answer, reference, overlap, rows)
             return Comparison(reference, overlap, nli, complete, veto=veto)
         correct = tuple(
             statement(text, reference, compare(reference.tokens, reference_tokens(text)))
@@ -359,17 +362,22 @@ def _mentions(answer: PreparedText, reference: PreparedText) -> list[str]:
 
 
 def _veto(
-    answer: PreparedText, reference: PreparedText, overlap: Overlap, table: Probabilities
+    answer: PreparedText,
+    reference: PreparedText,
+    overlap: Overlap,
+    rows: Sequence[tuple[float, float, float]],
 ) -> str:
-    """Return the reason why an answer that contains a short reference is at most unclear."""
+    """Return the reason why an answer that contains a short reference is at most unclear.
+
+    `rows` are e, n and c of the statements that contain it. Their contradiction counts only if all
+    tokens match, because an answer often differs from one of several aliases.
+    """
     if not overlap.matched:
         return ""
     if denial := find_denial(answer.statements, reference.text):
         return f"{denial!r} denies or doubts the reference"
     if offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
-    mentions = _mentions(answer, reference)
-    rows = [table[text, reference.text] for text in mentions]
-    if rows and all(c > max(e, n) for e, n, c in rows):
-        return f"{mentions[0]!r} contradicts the reference"
+    if not overlap.missing and rows and all(c > max(e, n) for e, n, c in rows):
+        return f"{_mentions(answer, reference)[0]!r} contradicts the reference"
     return ""
