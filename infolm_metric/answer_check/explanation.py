@@ -80,6 +80,8 @@ def _reason(comparison: Comparison, verdict: str | None) -> str:
         return "The answer equals the reference."
     if comparison.veto:
         return f"{comparison.veto[:1].upper()}{comparison.veto[1:]}."
+    if comparison.lacks:
+        return f"The answer lacks {comparison.lacks!r} of the reference."
     if not comparison.reference.is_short:
         weakest = min(comparison.complete + comparison.correct, key=lambda each: each.support)
         side = "reference" if weakest in comparison.complete else "answer"

@@ -20,6 +20,7 @@ from infolm_metric.answer_check.tokens import (
     Token,
     answer_tokens,
     compare,
+    decides,
     is_copy,
     reference_tokens,
 )
@@ -70,7 +71,8 @@ class Comparison:
             and with the best of its statements that contain the reference as the premise.
         complete: statements of the reference, with the answer as the premise.
         correct: statements of the answer, with the reference as the premise, if it is long.
-        veto: reason why the answer is at most unclear, or "".
+        veto: reason why the answer does not assert a short reference, or "".
+        lacks: number, letter, symbol or unit of a short reference that the answer lacks, or "".
         copy: True if both have equal tokens.
     """
 
@@ -80,14 +82,20 @@ class Comparison:
     complete: tuple[Statement, ...]
     correct: tuple[Statement, ...] = ()
     veto: str = ""
+    lacks: str = ""
     copy: bool = False
+
+    @property
+    def capped(self) -> bool:
+        """True if the answer is at most unclear."""
+        return bool(self.veto or self.lacks)
 
     def score(self, name: str) -> float:
         """Return a score by name, from 0 to 1."""
         if self.copy:
             return 1.0
         if self.reference.is_short:
-            return short_score(self.overlap.recall, self.nli, bool(self.veto))
+            return short_score(self.overlap.recall, self.nli, self.capped)
         completeness, correctness = mean_support(self.complete), mean_support(self.correct)
         parts = {"completeness": completeness, "correctness": correctness}
         parts["answer_check"] = long_score(completeness, correctness, self.overlap.f1)
@@ -239,7 +247,9 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             values = nli_score(np.array([whole.probabilities, *rows]))
             nli = float(values[0] + values[1:].max(initial=0)) / 2 if rows else float(values[0])
             veto = _veto(answer, reference, overlap, rows)
-            return Comparison(reference, overlap, nli, complete, veto=veto)
+            missing = (x.text for x in overlap.missing if decides(x, reference.tokens))
+            lacks = next(missing, "")
+            return Comparison(reference, overlap, nli, complete, veto=veto, lacks=lacks)
         correct = tuple(
             statement(text, reference, compare(reference.tokens, reference_tokens(text)))
             for text in answer.statements
@@ -278,7 +288,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         weights = self.checkpoint.english
         if count_out_of_domain((tokens[text] for text in texts), weights):
             return None
-        return verdict(comparison.score("answer_check"), self.thresholds, bool(comparison.veto))
+        return verdict(comparison.score("answer_check"), self.thresholds, comparison.capped)
 
 
 class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
@@ -367,10 +377,11 @@ def _veto(
     overlap: Overlap,
     rows: Sequence[tuple[float, float, float]],
 ) -> str:
-    """Return the reason why an answer that contains a short reference is at most unclear.
+    """Return the reason why an answer that contains a short reference does not assert it, or "".
 
     `rows` are e, n and c of the statements that contain it. Their contradiction counts only if all
-    tokens match, because an answer often differs from one of several aliases.
+    tokens match in the same spelling, because an answer often differs from one of several aliases,
+    and NLI models take 1,000 and 1000 for different numbers.
     """
     if not overlap.matched:
         return ""
@@ -378,6 +389,9 @@ def _veto(
         return f"{denial!r} denies or doubts the reference"
     if offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
-    if not overlap.missing and rows and all(c > max(e, n) for e, n, c in rows):
-        return f"{_mentions(answer, reference)[0]!r} contradicts the reference"
+    mentions = _mentions(answer, reference)
+    spelled = {token.text.casefold() for text in mentions for token in answer_tokens(text)}
+    same = not overlap.missing and all(x.text.casefold() in spelled for x in reference.tokens)
+    if same and rows and all(c > max(e, n) for e, n, c in rows):
+        return f"{mentions[0]!r} contradicts the reference"
     return ""

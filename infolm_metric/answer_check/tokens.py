@@ -49,6 +49,11 @@ OTHER_NAMES = {
     }.items()
     for other in others.split()
 }
+UNIT_WORDS = frozenset(
+    f"{UNITS} {' '.join(OTHER_NAMES)} {' '.join(OTHER_NAMES.values())} mile miles foot feet inch "
+    "inches yard yards acre acres hour hours minute minutes second seconds day days week weeks "
+    "month months year years ounce ounces ton tons tonne tonnes celsius fahrenheit kelvin".split()
+)
 SYMBOLS = {"<=": "≤", ">=": "≥", "!=": "≠", "=\u0338": "≠"}
 ARTICLE = re.compile(r"(?:a|an|the)(?=\s+\w)", re.IGNORECASE)
 # "A" before one of these words is a key, a blood type or a verb's subject, not an article.
@@ -303,6 +308,24 @@ def compare(answer: Sequence[Token], reference: Sequence[Token]) -> Overlap:
     matched = tuple(token for index, token in enumerate(reference) if index in found)
     missing = tuple(token for index, token in enumerate(reference) if index not in found)
     return Overlap(matched, missing, len(answer))
+
+
+def decides(token: Token, reference: Sequence[Token]) -> bool:
+    """Return True for a token without which an answer differs from the reference.
+
+    These are numbers, single letters and symbols, and units if the reference has a number.
+
+    >>> reference = reference_tokens("5 km of vitamin A")
+    >>> [token.key for token in reference if decides(token, reference)]
+    ['5', 'km', 'A']
+    """
+    has_number = any(any(map(str.isdigit, other.key)) for other in reference)
+    return (
+        any(map(str.isdigit, token.key))
+        or (len(token.key) == 1 and token.key.isalpha())
+        or not any(map(str.isalnum, token.key))
+        or (has_number and token.key in UNIT_WORDS)
+    )
 
 
 def is_copy(answer: str, reference: str) -> bool:

@@ -16,8 +16,9 @@ LIKELY_CORRECT, UNCLEAR, LIKELY_WRONG = VERDICTS = ("likely correct", "unclear",
 THRESHOLDS = (0.23, 0.59)
 # Weight of token recall in the score against a short reference. The rest is the NLI score.
 RECALL_WEIGHT = 0.5
-# Factor of the score against a short reference that the answer denies, or lists with others.
-VETO = 0.5
+# Largest score against a short reference that the answer denies or contradicts, that it lists with
+# others, or of which it lacks a number, letter, symbol or unit.
+CAP = 0.5
 # Weights of completeness, correctness and token F1 in the score against a long reference.
 LONG_WEIGHTS = (0.3, 0.3, 0.4)
 
@@ -57,10 +58,10 @@ def short_score(recall: float, nli: float, vetoed: bool) -> float:
     """Return the score against a short reference, from 0 to 1.
 
     >>> short_score(1.0, 0.9, vetoed=False), short_score(1.0, 0.9, vetoed=True)
-    (0.95, 0.475)
+    (0.95, 0.5)
     """
     score = RECALL_WEIGHT * recall + (1 - RECALL_WEIGHT) * nli
-    return VETO * score if vetoed else score
+    return min(score, CAP) if vetoed else score
 
 
 def long_score(completeness: float, correctness: float, f1: float) -> float:
