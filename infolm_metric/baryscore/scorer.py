@@ -26,7 +26,7 @@ from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.tokenization import (
@@ -261,6 +261,8 @@ class BaryScorer(EncodingScorer[BaryScoreSettings]):
         'a'
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
+        check_text("candidate", candidate)
+        check_text("reference", reference)
         with self.lock:
             run = self.prepare(settings)
             assert isinstance(run, BaryScoreRun)

@@ -88,7 +88,7 @@ class Scorer(ABC, Generic[S]):
     def score(
         self,
         predictions: Any,
-        references: Any,
+        references: Any = None,
         *,
         rescale_with_baseline: Any = False,
         verbose: bool = False,

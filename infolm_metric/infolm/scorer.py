@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.inputs import Pairs, check_pairs, check_texts
+from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
 from infolm_metric.core.results import ChunkScores, Result, warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.tokenization import WeightedText
@@ -289,6 +289,8 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         (`IDF`). `changed` overrides settings for this call, with a single measure.
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
+        check_text("candidate", candidate)
+        check_text("reference", reference)
         if len(settings.names) > 1:
             raise ValueError(
                 "information_measure must be a single measure for explain, got "

@@ -16,7 +16,7 @@ from torch import Tensor
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.document_counts import count_tokens
 from infolm_metric.core.idf import IDF, CorpusStatistics
-from infolm_metric.core.inputs import Pairs, batches, check_text
+from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import ChunkScores, Result, reduce_references
 from infolm_metric.core.scorer import CHUNK_PAIRS, Progress, Run, Scorer, no_progress
 from infolm_metric.core.settings import EncodingSettings
@@ -234,10 +234,8 @@ class EncodingRun(Run[E]):
         warnings["indistinguishable"] = int((best & ~identical).sum())
         return ChunkScores({name: part.tolist() for name, part in scores.items()}, warnings)
 
-    def score_pair(self, candidate: Any, reference: Any) -> tuple[Result, list[WeightedText]]:
-        """Check and score a pair; return the result and both texts with their token weights."""
-        check_text("candidate", candidate)
-        check_text("reference", reference)
+    def score_pair(self, candidate: str, reference: str) -> tuple[Result, list[WeightedText]]:
+        """Score a pair; return the result and both texts with their token weights."""
         result = self.score(Pairs([candidate], [[reference]]))
         sides = zip((candidate, reference), self.tables, strict=True)
         return result, [self.tokenize_and_weight([text], table)[0] for text, table in sides]

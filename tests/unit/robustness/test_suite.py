@@ -18,7 +18,7 @@ from infolm_metric.robustness import (
 )
 from infolm_metric.robustness.suite import CaseScores, summarise
 from tests.random_pairs import write_lines
-from tests.toy import ToyScorer
+from tests.toy import ToyRun, ToyScorer
 
 ANCHOR = "The city has 12 rooms and a garden."
 SIMILAR = "The city has 12 rooms and a park."
@@ -146,7 +146,7 @@ def test_invalid_input_is_rejected(tmp_path, call, word):
 
 
 def test_invalid_arguments_are_rejected_before_scoring(monkeypatch):
-    monkeypatch.setattr(ToyScorer, "score_chunk", lambda *_: pytest.fail("scored"))
+    monkeypatch.setattr(ToyRun, "score_chunk", lambda *_: pytest.fail("scored"))
     scores = [(1, 0, NAN)] * len(CASES)
     infinite = [(1, math.inf, NAN)] * len(CASES)
     toy = {"toy": ToyScorer()}
@@ -209,13 +209,13 @@ def test_macro_averages_weight_attacks_equally():
 
 
 def test_each_distinct_pair_is_scored_once_as_if_alone(monkeypatch):
-    scored_pairs, score = [], ToyScorer.score_chunk
+    scored_pairs, score = [], ToyRun.score_chunk
 
     def record_pairs(self, pairs, *how):
         scored_pairs.extend((candidate, *group) for candidate, group in pairs)
         return score(self, pairs, *how)
 
-    monkeypatch.setattr(ToyScorer, "score_chunk", record_pairs)
+    monkeypatch.setattr(ToyRun, "score_chunk", record_pairs)
     scorer = ToyScorer(size=3)
     result = evaluate_robustness(CASES, {"toy": scorer})["toy"]
     assert len(scored_pairs) == len(set(scored_pairs)) and result.signature == scorer.signature()
