@@ -193,7 +193,11 @@ def test_every_entry_point_scores_sources_like_references(model):
     assert any(attack.cases for attack in reports[0].attacks.values())
     for name, attack in reports[0].attacks.items():
         same = reports[1].attacks[name]
-        assert (attack.n, attack.accuracy, attack.ties) == (same.n, same.accuracy, same.ties)
+        assert (attack.cases, attack.accuracy, attack.ties) == (
+            same.cases,
+            same.accuracy,
+            same.ties,
+        )
         assert attack.sensitivity == pytest.approx(same.sensitivity)
 
 
