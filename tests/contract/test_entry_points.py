@@ -199,7 +199,7 @@ def test_compare(scorer, expected, tmp_path, capsys):
         if isinstance(value, IDF):
             value.save(tmp_path / "idf")
             value = tmp_path / "idf"
-        if field.name == "layers":
+        if isinstance(value, tuple) and field.name != settings.names_field:
             value = ",".join(map(str, value))
         parts = value if isinstance(value, tuple) else [value]
         words += [f"{flags(field)[-1]}={part}" for part in parts]
