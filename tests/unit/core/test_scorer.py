@@ -37,8 +37,8 @@ def test_a_scorer_shows_the_settings_that_differ_from_the_defaults():
 @pytest.mark.parametrize("size", [1, 7, 39, 40])
 def test_chunk_size_and_read_ahead_do_not_change_scores(size, monkeypatch, capfd):
     expected = ToyScorer().score(CANDIDATES, REFERENCES)
-    monkeypatch.setattr(core_scorer, "CHUNK", size)
-    monkeypatch.setattr(core_scorer, "PART", size)
+    monkeypatch.setattr(core_scorer, "CHUNK_PAIRS", size)
+    monkeypatch.setattr(core_scorer, "STREAMED_PAIRS", size)
     result = ToyScorer().score(CANDIDATES, REFERENCES)
     assert result == expected and result.counts == expected.counts
     rows = ToyScorer().stream(zip(CANDIDATES, REFERENCES, strict=True))
@@ -52,15 +52,15 @@ def test_a_stream_is_read_lazily_and_invalid_pairs_are_named():
     read = []
 
     def pairs():
-        for number in range(2 * core_scorer.PART + 1):
+        for number in range(2 * core_scorer.STREAMED_PAIRS + 1):
             read.append(number)
-            yield "a", "b" if number < 2 * core_scorer.PART else None
+            yield "a", "b" if number < 2 * core_scorer.STREAMED_PAIRS else None
 
     rows = ToyScorer().stream(pairs())
     assert read == []
     next(rows)
-    assert len(read) <= core_scorer.PART + 1
-    with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.PART}\]"):
+    assert len(read) <= core_scorer.STREAMED_PAIRS + 1
+    with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.STREAMED_PAIRS}\]"):
         list(rows)
 
 

@@ -122,7 +122,7 @@ def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.integers(1, 9))
 def test_means_are_within_the_range_of_the_scores(scores, chunk):
-    ranges: dict[str, resume.Range] = {}
+    ranges: dict[str, resume.ColumnRange] = {}
     for start in range(0, len(scores), chunk):
         ranges = resume.add_scores(ranges, {"toy": scores[start : start + chunk]})
     mean = resume.means(ranges, len(scores))["toy"]
@@ -273,7 +273,7 @@ def test_finished_job_needs_no_model(tiny_bert, request):
 @pytest.mark.parametrize("idf", [False, "references", "separate"])
 @pytest.mark.filterwarnings("ignore:infolm")
 def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeypatch, idf):
-    monkeypatch.setattr(resume, "COUNTED", 7)
+    monkeypatch.setattr(resume, "COUNTED_PAIRS", 7)
     reads = []
 
     def read():
