@@ -188,10 +188,9 @@ def _score_in_memory(
     for run, result in zip(runs, results, strict=True):
         warn(result.counts, run.scorer.warning_messages)
     if output_format == "json":
-        reports = {
-            run.settings.metric: result.as_dict() for run, result in zip(runs, results, strict=True)
-        }
-        report = {"metrics": reports} if len(runs) > 1 else results[0].as_dict()
+        reports = [result.as_dict() for result in results]
+        by_metric = dict(zip((item.metric for item in settings), reports, strict=True))
+        report = {"metrics": by_metric} if len(reports) > 1 else reports[0]
         write([json.dumps(report, allow_nan=False)], output)
         return
     columns: dict[str, list[float]] = {}
