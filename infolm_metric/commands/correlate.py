@@ -162,6 +162,8 @@ def score_ratings(
     settings: Sequence[Settings], ratings: Ratings, arguments: argparse.Namespace
 ) -> tuple[dict[str, np.ndarray], list[Result]]:
     """Score the texts; return a grid per score, negated if lower is better, and the results."""
+    if not settings:
+        return {}, []
     # Group texts by sample, so that shared references are encoded once.
     order = np.argsort(ratings.indices[:, 1], kind="stable")
     ranks = np.argsort(order)

@@ -144,14 +144,17 @@ def _estimate(
     systems = ratings.systems or (ONE_SYSTEM,)
     means: Estimates = {}
     differences: Estimates = {}
-    for (criterion, grid), (metric, metric_grid) in product(ratings.human.items(), grids.items()):
+    scores = {
+        metric: dict(zip(systems, np.atleast_2d(grid), strict=True))
+        for metric, grid in grids.items()
+    }
+    for criterion, grid in ratings.human.items():
         human = dict(zip(systems, np.atleast_2d(grid), strict=True))
-        scores = dict(zip(systems, np.atleast_2d(metric_grid), strict=True))
-        for name in systems:
-            means[name, criterion, metric] = _mean(human[name], scores[name])
-        for one, other in combinations(systems, 2):
+        for name, metric in product(systems, scores):
+            means[name, criterion, metric] = _mean(human[name], scores[metric][name])
+        for (one, other), metric in product(combinations(systems, 2), scores):
             differences[one, other, criterion, metric] = _mean(
-                human[one] - human[other], scores[one] - scores[other]
+                human[one] - human[other], scores[metric][one] - scores[metric][other]
             )
     estimates = [*means.values(), *differences.values()]
     _warn_of_few([estimate.rated for estimate in estimates])

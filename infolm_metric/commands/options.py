@@ -111,8 +111,8 @@ def check_metrics(parser: Parser, arguments: argparse.Namespace) -> None:
     for setting, owners in parser.owners.items():
         if getattr(arguments, setting) is not None and not {*owners} & {*names}:
             parser.error(
-                f"{parser.flags()[setting]} is a setting of {' and '.join(owners)}, not of "
-                f"{' and '.join(names)}. Omit it, or pass --metric {owners[0]}"
+                f"{parser.flags()[setting]} is a setting of {', '.join(owners)}, not of "
+                f"{', '.join(names)}. Omit it, or pass --metric {owners[0]}"
             )
 
 
