@@ -204,7 +204,9 @@ class Result(Mapping[str, Any]):
         return mean(self.scores[name])
 
     def renamed(self, names: Callable[[str], str]) -> Result:
-        """Return the result with other score names, such as the columns of `Settings.column`.
+        """Return the result with other score names.
+
+        `names` is a function of a score name, such as `Settings.column`.
 
         >>> result = Result("infolm", {"l1_distance": [0.5]}, Signature({}), False)
         >>> result.renamed("infolm_{}".format).as_dict(details=False)

@@ -91,7 +91,7 @@ def test_endpoints_return_explained_scores(metric, settings, why, client, scorer
     with open(download, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == texts
-    for scores in ([float(row["score"]) for row in rows], result["scores"]):
+    for scores in ([float(row[metric]) for row in rows], result["scores"]):
         assert scores == pytest.approx(expected["scores"], rel=1e-6, abs=1e-6)
     assert result["mean"] == pytest.approx(expected[metric], abs=1e-6)
 
