@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -193,6 +193,26 @@ class Result(Mapping[str, Any]):
     def mean(self, name: str) -> float:
         """Return the corpus score: the mean of the `name` scores, clipped to their range."""
         return mean(self.scores[name])
+
+    def renamed(self, names: Callable[[str], str]) -> Result:
+        """Return the result with other score names, such as the columns of `Settings.column`.
+
+        >>> result = Result("infolm", {"l1_distance": [0.5]}, Signature({}), False)
+        >>> result.renamed("infolm_{}".format).as_dict(details=False)
+        {'infolm_l1_distance': 0.5}
+        """
+
+        def rename(values: Mapping[str, Any]) -> dict[str, Any]:
+            return {names(name): value for name, value in values.items()}
+
+        scores = rename(self.scores)
+        return replace(
+            self,
+            metric=self.metric if self.several else next(iter(scores)),
+            scores=scores,
+            rescaled=rename(self.rescaled),
+            baseline=self.baseline and rename(self.baseline),
+        )
 
     def columns(self) -> dict[str, list[float]]:
         """Return scores and rescaled scores as columns, [pairs] each.

@@ -302,7 +302,7 @@ class Run(ABC, Generic[S]):
                 fields["weights"] = self.statistics.weight_scheme(settings)
         fields |= self.model_fields()
         versions = {"transformers": transformers.__version__, "torch": torch.__version__}
-        signature = Signature(fields | {"infolm": __version__} | versions)
+        signature = Signature(fields | {"infolm": __version__} | versions, self.default_fields())
         return self.baseline.sign(signature) if self.baseline else signature
 
     def score(self, pairs: Pairs, verbose: bool = False) -> Result:
@@ -435,6 +435,17 @@ class Run(ABC, Generic[S]):
     def model_fields(self) -> dict[str, object]:
         """Return the model's signature fields."""
         return {}
+
+    def default_fields(self) -> set[str]:
+        """Return the names of the signature fields whose values are defaults."""
+        settings, defaults = self.settings, self.settings.with_defaults()
+        fields, default_fields = settings.signature_fields(), defaults.signature_fields()
+        default_fields = vars(defaults) | default_fields  # some fields depend on other settings
+        names = {name for name, value in fields.items() if default_fields.get(name, "") == value}
+        # Fields of the model have the names of their settings.
+        equal = {name for name, value in vars(defaults).items() if getattr(settings, name) == value}
+        weights = {"weights"} if self.statistics.weight_scheme(settings) == "idf" else set()
+        return names | (equal - fields.keys()) | weights
 
 
 def no_progress(fraction: float) -> None:

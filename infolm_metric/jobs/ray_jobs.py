@@ -277,7 +277,7 @@ class _Worker:
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         pairs = _pairs(rows, self.columns)
-        result = self.run.score(pairs)
+        result = self.run.score(pairs).renamed(self.scorer.settings.column)
         scores = result.columns()
         check_new_columns("the data set", rows.column_names, scores)
         if self.totals is None:

@@ -34,6 +34,7 @@ from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
 from infolm_metric.core.scorer import COUNTED_PAIRS, Run, Scorer
+from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
 from infolm_metric.tables import Row, Source
 
@@ -116,9 +117,9 @@ def run_job(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result = run_job(scorer, source, folder + "/scores.jsonl")
     ...     print(Path(folder, "scores.jsonl").read_text(), end="")
-    {"pair": 1, "prediction": "a cat", "reference": "a cat", "fisher_rao_distance": 0.0}
+    {"pair": 1, "prediction": "a cat", "reference": "a cat", "infolm": 0.0}
     >>> result.means
-    {'fisher_rao_distance': 0.0}
+    {'infolm': 0.0}
     """
     chunk = check_whole("chunk", chunk)
     files.check_exists(source.files, again=True)
@@ -150,7 +151,7 @@ def run_job(
             job.write(record)
 
         def score(chunk_rows: list[Row]) -> Result:
-            return run.score(Pairs.of(map(source.pair, chunk_rows)))
+            return run.score(Pairs.of(map(source.pair, chunk_rows))).renamed(settings.column)
 
         resumed = job.done
         if part.exists() or resumed < rows:
@@ -202,15 +203,15 @@ def _resume(
     return job
 
 
-def result_columns(settings: Any, baseline: Baseline | None) -> list[str]:
+def result_columns(settings: Settings, baseline: Baseline | None) -> list[str]:
     """Return the names of the columns that scoring adds.
 
     >>> from infolm_metric import InfoLMSettings
     >>> result_columns(InfoLMSettings(), Baseline({}))
-    ['fisher_rao_distance', 'fisher_rao_distance_rescaled']
+    ['infolm', 'infolm_rescaled']
     """
-    rescaled = [f"{name}_rescaled" for name in settings.names] if baseline else []
-    return [*settings.names, *rescaled]
+    columns = list(map(settings.column, settings.names))
+    return columns + [f"{column}_rescaled" for column in columns if baseline]
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:

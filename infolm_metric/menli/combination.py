@@ -77,7 +77,7 @@ class CombinedMetric:
         if not all(map(math.isfinite, bounds)):
             raise BaselineNotFoundError(
                 "combine_with needs a metric with finite bounds or a baseline, but "
-                f"{settings.label(name)} has neither. Pass combine_baseline=FILE, written by "
+                f"{settings.column(name)} has neither. Pass combine_baseline=FILE, written by "
                 f"`infolm baseline CORPUS --metric {settings.metric} -o FILE`."
             )
         return bounds

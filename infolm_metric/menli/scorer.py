@@ -89,6 +89,14 @@ class MENLIRun(NLIRun[MENLISettings]):
         """Return the signature fields of both models."""
         return {**(self.other.signature_fields() if self.other else {}), **super().model_fields()}
 
+    def default_fields(self) -> set[str]:
+        """Return the names of the fields with default values, including the other metric's."""
+        names = super().default_fields()
+        if isinstance(self.other, CombinedMetric):
+            run = self.other.run
+            names |= {f"{run.settings.metric}.{name}" for name in run.signature.defaults}
+        return names
+
 
 class MENLIScorer(NLIScorer[MENLISettings]):
     """MENLI scorer, against references or sources; the model is loaded on first use and kept.

@@ -222,15 +222,14 @@ class MENLISettings(NLISettings):
             fields |= {"nli_weight": self.weight, "combine_with": self.other_name}
         return fields | ({"against": SOURCE} if self.task == SOURCE else {})
 
-    def label(self, name: str) -> str:
-        """Return the formula; in a combination, also the other metric and both weights.
+    def column(self, name: str) -> str:
+        """Return the name of a score in tables and files; a combination names both metrics.
 
-        >>> MENLISettings(combine_with="infolm").label("e-c")
-        '0.2 e-c + 0.8 infolm'
+        >>> MENLISettings().column("e"), MENLISettings(combine_with="infolm").column("e-c")
+        ('menli', 'menli_e-c+infolm')
         """
-        if self.other_name is None:
-            return name
-        return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other_name}"
+        column = self.metric if name == TASKS[None]["formula"] else f"{self.metric}_{name}"
+        return column if self.other_name is None else f"{column}+{self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
         """Return settings with all formulas; if combined, return one object per token weighting.

@@ -3,8 +3,8 @@
 Public statistics take `human` and `metric` scores in grids, float64 [systems, samples], or [texts]
 if the systems are unknown. Higher is better, so negate other scores. Missing scores are NaN. As in
 mt-metrics-eval, the `level` is "system" to compare the systems' mean scores (Colombo et al. 2022,
-equation 2), or "text" to compare the scores within each sample and average over the samples
-(equation 1). With [texts], the only level is "text", which compares all texts. If `missing` is
+equation 2), or "segment" to compare the scores within each sample and average over the samples
+(equation 1). With [texts], the only level is "segment", which compares all texts. If `missing` is
 "drop", a sample is skipped if any system has no score, so that all systems are compared on the same
 samples; "available" uses all scores of each system. Results are NaN if they are not defined. Public
 statistics raise ValueError if the grids differ in shape, contain infinities or have no common
@@ -27,7 +27,7 @@ from scipy.stats import kendalltau, rankdata
 
 from infolm_metric.core.checks import check_known
 
-LEVELS = ("system", "text")
+LEVELS = ("system", "segment")
 MISSING = ("drop", "available")
 PAIRS_PER_CHUNK = 1 << 23  # limits the memory that Kendall's coefficient uses
 MAX_PAIRWISE = 256  # for longer vectors, scipy's n log n algorithm is faster than all pairs
@@ -141,12 +141,13 @@ def correlation(
     """Return the correlation of a metric with human scores, from -1 to 1.
 
     `coefficient` is "pearson", "spearman" or "kendall"; the module docstring describes the rest.
-    At the text level, samples in which all human scores or all metric scores are equal are skipped.
+    At the segment level, samples in which all human scores or all metric scores are equal are
+    skipped.
 
     >>> human = np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]])
     >>> correlation(human, human**2)
     0.9873...
-    >>> correlation(human, human**2, "kendall", "text")
+    >>> correlation(human, human**2, "kendall", "segment")
     1.0
     """
     check_known("coefficient", coefficient, tuple(COEFFICIENTS))
@@ -200,7 +201,7 @@ def check_levels(levels: Sequence[str], systems: bool) -> None:
     if "system" in levels and not systems:
         raise ValueError(
             "the system level requires a system for each row; add a 'system' column, or use the "
-            "text level"
+            "segment level"
         )
 
 

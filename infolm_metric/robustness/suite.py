@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import warn
+from infolm_metric.core.signature import Signature
 from infolm_metric.robustness.attacks import ATTACK_KINDS, ATTACKS
 from infolm_metric.robustness.cases import AttackCase
 
@@ -94,7 +95,7 @@ class MetricResult:
         attacks: attack -> result, for attacks with cases, in the order of `ATTACKS`.
     """
 
-    signature: str | None
+    signature: Signature | None
     attacks: Mapping[str, AttackResult]
 
     def macro(self, statistic: str = "accuracy") -> dict[str, float | None]:
@@ -184,7 +185,7 @@ def evaluate_robustness(
     """Evaluate metrics (`scorers`, by name) and external scores (`columns`) on attack `cases`.
 
     Return the results by name: first the metrics, then the columns. If a metric has several scores,
-    each score has an entry named after the metric and the score. Corpus statistics, such as
+    each score has an entry, such as "infolm" and "infolm_kl_divergence". Corpus statistics, such as
     document frequencies, are collected from the distinct anchors.
 
     The arguments are checked before any text is scored. Raises TypeError or ValueError if there are
@@ -253,6 +254,7 @@ def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[st
             _orient((table.get((text, row[3]), math.nan) for text in row), result.higher_is_better)
             for row in texts
         ]
-        title = f"{name} {score_name}" if result.several else name
+        column = scorer.settings.column(score_name).removeprefix(scorer.settings.metric)
+        title = f"{name}{column}" if result.several else name
         results[title] = MetricResult(result.signature, summarise(cases, scores))
     return results

@@ -22,7 +22,7 @@ from . import events, limits
 from .appearance import HIGHER, LOWER, TEXTS, count, notes, notice, number, unrelated_words
 from .components import table
 from .scoring import EXPECTED_ERRORS, refusal, score_in_parts, token_counts
-from .settings import METRIC_LABELS, check_settings, make_controls, read_settings
+from .settings import METRIC_LABELS, SCORERS, check_settings, make_controls, read_settings
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
@@ -93,8 +93,11 @@ def iter_scores(
         )
         with tempfile.TemporaryDirectory() as folder:
             download = f"{folder}/{metric}_scores.csv"
+            metric_settings = SCORERS[metric].settings_type.of(**settings)
+            column = metric_settings.column(metric_settings.names[0])
             # All strings are quoted, because they may contain carriage returns.
-            frame.to_csv(download, quoting=csv.QUOTE_NONNUMERIC)
+            named = frame.rename(columns={"score": column})
+            named.to_csv(download, quoting=csv.QUOTE_NONNUMERIC)
             yield 1.0, {**step, "frame": frame, "download": download}
 
 

@@ -73,6 +73,14 @@ def test_results_merge_with_dictionaries_and_convert_to_them():
     assert json.loads(json.dumps(dict(result))) == result.as_dict()
 
 
+def test_renamed_result_has_the_new_names_everywhere():
+    result = make_result(ONE, rescaled=RESCALED, baseline=BASELINE).renamed("x_{}".format)
+    assert result.columns().keys() == {"x_l1_distance", "x_l1_distance_rescaled"}
+    assert (result["x_l1_distance"], result["baseline"]["mean"]) == (1.0, 2.0)
+    several = make_result(SCORES, several=True).renamed("x_{}".format)
+    assert several["infolm"] == {"x_l1_distance": 1.0, "x_kl_divergence": 0.125}
+
+
 def test_columns_contain_scores_and_rescaled_scores():
     assert make_result(ONE, rescaled=RESCALED).columns() == {
         **ONE,

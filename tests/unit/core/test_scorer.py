@@ -6,11 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import infolm_metric
 from infolm_metric import IDF, InfoLMScorer, InfoLMSettings
 from infolm_metric.core import scorer as core_scorer
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations.torchmetrics import TextMetric
 from infolm_metric.jobs.resume import run_job
+from infolm_metric.metrics import METRICS
 from infolm_metric.models import encoding_scorer
 from infolm_metric.tables import Source
 from tests.nearly_equal import assert_nearly_equal
@@ -248,3 +250,16 @@ def test_distinct_documents_are_counted_after_truncation(scorer):
     for changes, number in (({}, 3), (short, 1), ({**short, "long_text": "window"}, 3)):
         result, _ = score_corpus(scorer, 3, references, **changes)
         assert result["warnings"]["few_documents"] == number
+
+
+@pytest.mark.parametrize("metric", ["infolm", "baryscore"])
+def test_score_scores_with_any_metric(metric):
+    pairs, model = (CANDIDATES[:3], REFERENCES[:3]), {"model_name_or_path": "bundled", "idf": False}
+    result = infolm_metric.score(*pairs, metric=metric, **model)
+    expected = METRICS[metric].scorer_type()(**model).score(*pairs)
+    assert result.signature == expected.signature
+    assert_nearly_equal(result["scores"], expected["scores"])
+    with pytest.raises(ValueError, match="did you mean 'baryscore'"):
+        infolm_metric.score(CANDIDATES, REFERENCES, metric="baryscroe")
+    with pytest.raises(TypeError, match="did you mean 'idf'"):
+        infolm_metric.score(CANDIDATES, REFERENCES, metric=metric, idff=False)

@@ -75,7 +75,7 @@ def test_job_writes_the_scores_of_one_call_and_the_input_columns(tiny_bert, opti
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **options)
     result = job(scorer)
     sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
-    expected = scorer.score(*sides)
+    expected = scorer.score(*sides).renamed(scorer.settings.column)
     names = list(expected.columns())
     for number, (row, input_row) in enumerate(zip(read_output(), ROWS, strict=True), 1):
         assert list(row) == ["pair", *input_row, *names]
@@ -110,7 +110,7 @@ def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
     texts = [f"the {a} {b}" for a in ("cat", "dog", "rain") for b in ("sat", "ran", "fell", "is")]
     scorer.make_baseline(texts, 20, 2).save("baseline")
     result = job(scorer, rescale_with_baseline="baseline")
-    assert result.means.keys() == {"fisher_rao_distance", "fisher_rao_distance_rescaled"}
+    assert result.means.keys() == {"infolm", "infolm_rescaled"}
     assert "|baseline:file-" in result.signature and result.baseline
     assert job(scorer, rescale_with_baseline="baseline") == replace(result, resumed=len(ROWS))
     with pytest.raises(ValueError, match="baseline is unset instead of file-"):

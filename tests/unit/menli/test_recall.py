@@ -87,7 +87,7 @@ def test_a_combination_with_recall_is_the_weighted_mean_with_the_best_recall(sco
 def test_a_combination_with_recall_needs_neither_a_model_nor_statistics(scorer):
     settings = MENLISettings(combine_with="recall", model_name_or_path="bundled")
     assert settings.other is None and settings.idf_sides == () and settings.weight == 0.5
-    assert settings.label("e-c") == "0.5 e-c + 0.5 recall"
+    assert settings.column("e-c") == "menli_e-c+recall"
     names = {name.partition(".")[0] for name in scorer.signature(combine_with="recall").fields}
     assert not {"infolm.model", "recall", "idf", "weights"} & names
 

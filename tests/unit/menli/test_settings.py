@@ -77,8 +77,8 @@ def test_combination_settings_are_in_the_signature_only_for_combinations():
         combined.signature_fields()["nli_weight"] == 0.2
         and combined.signature_fields()["combine_with"] == "infolm"
     )
-    assert MENLISettings().label("e-c") == "e-c" and MENLISettings().weight == 1
-    assert combined.label("e-c") == "0.2 e-c + 0.8 infolm"
+    assert MENLISettings().column("e-c") == "menli_e-c" and MENLISettings().weight == 1
+    assert combined.column("e") == "menli+infolm" and combined.weight == 0.2
 
 
 # Formulas

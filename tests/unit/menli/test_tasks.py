@@ -126,7 +126,7 @@ def test_a_task_of_a_call_gives_the_scores_of_its_settings(scorer, model, task):
 def test_an_explicit_metric_replaces_recall_with_the_weight_of_the_task():
     for value in ("infolm", InfoLMSettings(model_name_or_path="bundled")):
         settings = MENLISettings(task="answer", combine_with=value)
-        assert settings.label("e-c") == "0.5 e-c + 0.5 infolm"
+        assert (settings.column("e-c"), settings.weight) == ("menli_e-c+infolm", 0.5)
         assert settings.replace(task="summary").weight == 0.2
 
 

@@ -103,7 +103,7 @@ def test_system_level_uses_means_and_segment_level_averages_samples(name):
     expected = SCIPY[name](human.mean(1), metric.mean(1))[0]
     assert correlation(human, metric, name) == pytest.approx(expected)
     expected = np.mean(per_sample(lambda h, m: SCIPY[name](h, m)[0], human, metric))
-    assert correlation(human, metric, name, "text") == pytest.approx(expected)
+    assert correlation(human, metric, name, "segment") == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -113,7 +113,7 @@ def test_texts_without_systems_are_pooled(name):
     scored = ~np.isnan(human + metric)
     expected = SCIPY[name](human[scored], metric[scored])[0]
     for missing in ("drop", "available"):
-        value = correlation(human, metric, name, "text", missing)
+        value = correlation(human, metric, name, "segment", missing)
         assert value == pytest.approx(expected, abs=1e-12)
 
 
@@ -121,9 +121,9 @@ def test_segment_level_excludes_samples_with_constant_scores():
     human, metric = grids()
     human[:, 3] = 5.0
     samples = [sample for sample in range(12) if sample != 3]
-    expected = correlation(human[:, samples], metric[:, samples], level="text")
-    assert correlation(human, metric, level="text") == pytest.approx(expected)
-    assert np.isnan(correlation(np.ones_like(human), metric, level="text"))
+    expected = correlation(human[:, samples], metric[:, samples], level="segment")
+    assert correlation(human, metric, level="segment") == pytest.approx(expected)
+    assert np.isnan(correlation(np.ones_like(human), metric, level="segment"))
 
 
 STATISTICS = {  # arguments: human scores, metric scores and lengths
@@ -131,8 +131,8 @@ STATISTICS = {  # arguments: human scores, metric scores and lengths
     "calibrated": lambda h, m, z, _, missing="drop": calibrated_accuracy(h, m, missing),
     "soft": lambda h, m, z, _, missing="drop": soft_pairwise_accuracy(h, m, missing),
 }
-ONE_LEVEL = {("soft", "text"), ("calibrated", "system")}
-STATISTIC_LEVELS = sorted({*itertools.product(STATISTICS, ("system", "text"))} - ONE_LEVEL)
+ONE_LEVEL = {("soft", "segment"), ("calibrated", "system")}
+STATISTIC_LEVELS = sorted({*itertools.product(STATISTICS, ("system", "segment"))} - ONE_LEVEL)
 
 
 @pytest.mark.parametrize(("name", "level"), STATISTIC_LEVELS)
@@ -154,7 +154,7 @@ def test_missing_available_uses_all_scores_of_each_system():
     human_means[2], metric_means[2] = human[2, samples].mean(), metric[2, samples].mean()
     expected = stats.pearsonr(human_means, metric_means)[0]
     assert correlation(human, metric, missing="available") == pytest.approx(expected)
-    value = correlation(human, metric, level="text", missing="available")
+    value = correlation(human, metric, level="segment", missing="available")
     sides = [[*np.delete(grid, 4, 1).T, np.delete(grid[:, 4], 2)] for grid in (human, metric)]
     values = [stats.pearsonr(*columns)[0] for columns in zip(*sides, strict=True)]
     assert value == pytest.approx(np.mean(values))
@@ -188,7 +188,7 @@ def test_every_statistic_rejects_invalid_grids(name, sides, options, message):
 
 INVALID_FOR_ONE = [
     (lambda h, m, z: correlation(h, m, "pearsn"), "'pearsn'; did you mean 'pearson'"),
-    (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="text"), "at least two texts"),
+    (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="segment"), "at least two texts"),
     (lambda h, m, z: COEFFICIENTS["pearson"](h / 0, m), "x must be finite"),
     (lambda h, m, z: COEFFICIENTS["kendall"](h, -m / 0), "y must be finite"),
     (lambda h, m, z: correlation(h.ravel(), m.ravel()), "requires a system"),
@@ -299,7 +299,7 @@ def test_partial_correlation_is_the_correlation_of_residuals():
     expected = residual_correlation(*(grid.mean(1) for grid in sides))
     assert mean_over_samples(partial_pearson, sides, "system") == pytest.approx(expected)
     expected = np.mean(per_sample(residual_correlation, *sides))
-    assert mean_over_samples(partial_pearson, sides, "text") == pytest.approx(expected)
+    assert mean_over_samples(partial_pearson, sides, "segment") == pytest.approx(expected)
 
 
 def test_partial_correlation_handles_perfect_and_zero_correlation_with_length():
@@ -310,7 +310,7 @@ def test_partial_correlation_handles_perfect_and_zero_correlation_with_length():
 
 
 def test_partial_correlation_needs_at_least_four_texts():
-    for level in ("system", "text"):
+    for level in ("system", "segment"):
         for systems, defined in ((MIN_SYSTEMS - 1, False), (MIN_SYSTEMS, True)):
             sides = [grid[:systems] for grid in grids_with_length()]
             assert np.isfinite(mean_over_samples(partial_pearson, sides, level)) == defined

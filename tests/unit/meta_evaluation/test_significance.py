@@ -55,7 +55,7 @@ def expand(grid, draws, index):
 
 
 @pytest.mark.parametrize("axes", ["both", "samples", "systems"])
-@pytest.mark.parametrize("level", ["system", "text"])
+@pytest.mark.parametrize("level", ["system", "segment"])
 def test_resample_equals_the_statistic_of_its_expanded_rows_and_columns(level, axes, elements):
     human, metric = grids()
     human[2, 3] = np.nan

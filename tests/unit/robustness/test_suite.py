@@ -264,9 +264,9 @@ def test_idf_counts_each_distinct_anchor_once(tiny_bert):
 
 
 def test_metric_with_several_scores_has_an_entry_per_score(tiny_bert):
-    measures = {"idf": False, "information_measure": ["l1", "l2"]}
+    measures = {"idf": False, "information_measure": ["fisher_rao", "l2"]}
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **measures)
-    names = ["mine l1_distance", "mine l2_distance"]
+    names = ["mine", "mine_l2_distance"]
     assert list(evaluate_robustness(CASES, {"mine": scorer})) == names
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.commands.main import main
+from infolm_metric.core.scorer import Run
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
@@ -154,7 +155,8 @@ def test_displayed_code_and_command_print_the_displayed_score(
     assert float(capsys.readouterr().out) == pytest.approx(answer.score, abs=1e-6)
     program, *arguments = shlex.split(command)
     assert (program, main([*arguments[:1], "--json", *arguments[1:]])) == ("infolm", 0)
-    assert json.loads(capsys.readouterr().out)[metric] == pytest.approx(answer.score, abs=1e-6)
+    (score,) = json.loads(capsys.readouterr().out)["scores"]
+    assert score == pytest.approx(answer.score, abs=1e-6)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -334,7 +336,9 @@ def test_file_scored_in_parts_gets_the_scores_of_one_call(metric, options, tmp_p
     assert result["scores"] == pytest.approx(expected["scores"], abs=3e-6, rel=3e-6)
     assert result["mean"] == pytest.approx(expected[metric], abs=3e-6, rel=3e-6)
     assert result["signature"] == expected["signature"]
-    assert [float(row["score"]) for row in table] == result["scores"]
+    settings = scorer(metric).settings.replace(**options)
+    column = settings.column(*settings.names)
+    assert [float(row[column]) for row in table] == result["scores"]
     assert [row["prediction"] for row in table] == texts
     assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
 
@@ -437,8 +441,7 @@ def test_a_pair_waits_for_at_most_two_parts_of_a_file(metric, monkeypatch, tmp_p
     path, parts, waits = write_lines(tmp_path / "pairs.jsonl", rows), 0, 0
     compare(metric, *PAIR).as_dict()  # loads the model
     pair = threading.Thread(target=lambda: compare(metric, *PAIR).as_dict())
-    shared_scorer = scoring.load_scorer(metric, "bundled")
-    score_part = shared_scorer.score_part
+    score_part = Run.score
 
     def score_until_the_pair_waits(*arguments):
         nonlocal parts, waits
@@ -452,7 +455,7 @@ def test_a_pair_waits_for_at_most_two_parts_of_a_file(metric, monkeypatch, tmp_p
         return score_part(*arguments)
 
     monkeypatch.setattr(limits, "PART_WORK", 1)
-    monkeypatch.setattr(shared_scorer, "score_part", score_until_the_pair_waits)
+    monkeypatch.setattr(Run, "score", score_until_the_pair_waits)
     steps = list(file_tab.iter_scores(str(path), metric, None, None, None))
     pair.join(60)
     assert not pair.is_alive() and len(steps) == 40 + 1 and 1 <= waits <= 2
