@@ -290,7 +290,7 @@ ANSWERS = [
     ("Vienna", ["Vienna"], "likely correct", "equals"),
     ("<think>Vienna? No", ["Vienna"], "likely wrong", "empty"),
     ("It is not Vienna. It is Bonn.", ["Vienna", "Vienna, Austria"], "unclear", "denies"),
-    ("It is not New York. It is Boston.", ["New York", "York"], "unclear", "contradicts"),
+    ("It is not New York. It is Boston.", ["New York", "York"], "unclear", "denies"),
     ("asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], None, ""),
 ]
 
