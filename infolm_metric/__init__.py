@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from infolm_metric.menli.menli import MENLI as MENLI
     from infolm_metric.menli.scorer import MENLIScorer as MENLIScorer
     from infolm_metric.menli.settings import MENLISettings as MENLISettings
+    from infolm_metric.metrics import score as score
 
 _HOMES = {  # module and attribute of each public name; no attribute for a module
     "__version__": "core:__version__",
@@ -44,6 +45,7 @@ _HOMES = {  # module and attribute of each public name; no attribute for a modul
     "measures": "infolm.measures:",
     "meta_evaluation": "meta_evaluation:",
     "robustness": "robustness:",
+    "score": "metrics:score",
 }
 __all__ = sorted(_HOMES)
 

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infolm_metric.core.checks import nearest
+
+if TYPE_CHECKING:
+    from infolm_metric.core.results import Result
 
 
 @dataclass(frozen=True)
@@ -69,3 +72,28 @@ def find(name: str) -> Metric:
     if name not in METRICS:
         raise ValueError(f"unknown metric {name!r}; {nearest(name, list(METRICS))}")
     return METRICS[name]
+
+
+def score(predictions: Any, references: Any, metric: str = DEFAULT, **settings: Any) -> Result:
+    """Score each prediction against its reference or references.
+
+    The model is loaded in every call. To score repeatedly, keep a scorer, such as `InfoLMScorer`.
+
+    Args:
+        predictions: the candidates, a list of strings.
+        references: one reference per candidate, or a list of references per candidate.
+        metric: name of the metric.
+        **settings: settings of the metric, and the options of `Scorer.score`.
+
+    Returns:
+        The result of `Scorer.score`.
+
+    Raises:
+        TypeError, ValueError: an argument is invalid (checked before loading the model).
+        OSError: the model cannot be found.
+
+    >>> settings = {"model_name_or_path": "bundled", "idf": False}
+    >>> score(["The cat sat."], ["The cat sat."], metric="baryscore", **settings)["scores"]
+    [0.0]
+    """
+    return find(metric).scorer_type()().score(predictions, references, **settings)

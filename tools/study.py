@@ -55,7 +55,7 @@ LAYER = 5  # layer for BERTScore; the bundled encoder has 6 layers
 ROUGE = RougeScorer(["rougeL"], use_stemmer=True)
 TEMPERATURES, INTERPOLATIONS = (1.0, 2.0), (0.0, 0.1, 0.2, 0.3, 0.5)
 COMPARISONS = ("BERTScore", "chrF")
-STATISTICS = {"system": ("pearson", "system-level r"), "text": ("kendall", "segment-level tau")}
+STATISTICS = {"system": ("pearson", "system-level r"), "segment": ("kendall", "segment-level tau")}
 ONE_PASS = "InfoLM 1 pass T{:g} lambda{:g}"
 WEIGHTS = tuple(step / 10 for step in range(1, 10))
 UNIFORM = "BaryScore uniform"  # as in combine_with="baryscore"
@@ -283,7 +283,11 @@ def text_kendall(data: DataSet, scores: np.ndarray) -> float:
     values = []
     for name, grid in data.grids(scores).items():
         part, whole = data.parts[name], np.isfinite(np.atleast_2d(grid)).all(axis=0)
-        tau = partial(correlation, coefficient="kendall", level="text") if part.systems else kendall
+        tau = (
+            partial(correlation, coefficient="kendall", level="segment")
+            if part.systems
+            else kendall
+        )
         values += [tau(human[..., whole], grid[..., whole]) for human in part.human.values()]
     return float(np.mean(values))
 

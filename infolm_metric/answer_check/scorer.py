@@ -27,7 +27,9 @@ from infolm_metric.answer_check.tokens import (
 from infolm_metric.answer_check.verdict import (
     LIKELY_WRONG,
     THRESHOLDS,
+    VERDICT,
     Statement,
+    describe_verdicts,
     long_score,
     mean_support,
     nli_score,
@@ -165,7 +167,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             self._verdict(answer, comparison, tokens)
             for (answer, _), comparison in zip(rows, best, strict=True)
         ]
-        counts.update(f"verdict: {word}" for word in verdicts)
+        counts.update(f"{VERDICT}{word}" for word in verdicts)
         return ChunkScores(scores, counts, verdicts)
 
     def compare(
@@ -347,6 +349,12 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
     def bounds(self, settings: AnswerCheckSettings, name: str) -> tuple[float, float]:
         """Return the bounds of all scores, 0 and 1."""
         return 0.0, 1.0
+
+    def describe_verdicts(
+        self, settings: AnswerCheckSettings, counts: Mapping[str, int]
+    ) -> list[str]:
+        """Describe the number of each verdict, and how often annotators confirmed them."""
+        return describe_verdicts(counts, measured=settings.thresholds is None)
 
     def explain(self, answer: str, reference: str, **changed: Any) -> Explanation:
         """Explain the score and the verdict of an answer.

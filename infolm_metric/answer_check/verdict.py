@@ -6,7 +6,7 @@ RAGChecker, and tested on the other half (`python -m tools.answers`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,45 @@ RECALL_WEIGHT = 0.5
 CAP = 0.5
 # Weights of completeness, correctness and token F1 in the score against a long reference.
 LONG_WEIGHTS = (0.3, 0.3, 0.4)
+
+
+# Fractions of verdicts that annotators confirmed in the second halves of EVOUNA and DIVER-QA, and
+# of correct answers among all answers.
+CONFIRMED = {LIKELY_CORRECT: (0.98, 0.94), LIKELY_WRONG: (0.89, 0.83)}
+CORRECT = (0.78, 0.76)
+VERDICT = "verdict: "  # prefix of the counts of verdicts
+
+
+def describe_verdicts(counts: Mapping[str, int], measured: bool) -> list[str]:
+    """Describe the verdicts from their counts. `measured` is True for the default thresholds.
+
+    >>> describe_verdicts({"verdict: unclear": 2, "verdict: likely wrong": 1}, measured=False)
+    ['verdicts: 0 likely correct, 2 unclear, 1 likely wrong']
+    """
+    numbers = {word: counts.get(f"{VERDICT}{word}", 0) for word in (*VERDICTS, None)}
+    total, withheld = sum(numbers.values()), numbers.pop(None)
+    if total == withheld:
+        return [
+            "verdict: none. Verdicts need the bundled model in float32 with default settings, or "
+            "your own thresholds (thresholds=0.3,0.6), and English texts that are not truncated"
+        ]
+    if total == 1:
+        words = next(f"verdict: {word}" for word, number in numbers.items() if number)
+    else:
+        words = "verdicts: " + ", ".join(f"{number} {word}" for word, number in numbers.items())
+        words += f", {withheld} withheld (out of domain or truncated)" if withheld else ""
+    if not measured:
+        return [words]
+    rates = [
+        f"{word}: {' and '.join(f'{rate:.0%}' for rate in CONFIRMED[word])} confirmed"
+        for word in (LIKELY_CORRECT, LIKELY_WRONG)
+    ]
+    base = " and ".join(f"{rate:.0%}" for rate in CORRECT)
+    return [
+        words,
+        f"annotators of EVOUNA and DIVER-QA, where {base} of all answers are correct: "
+        + "; ".join(rates),
+    ]
 
 
 def nli_score(probabilities: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -77,6 +78,13 @@ class Explanation:
             for move in self.moves()[:3]
         )
         return f"<Explanation of baryscore {self.score:.6g}: {', '.join(words)}, ...>"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the score and the most expensive moves as text."""
+        yield f"baryscore: {self.score:.6g}. Most expensive moves from candidate to reference:"
+        for move in self.moves()[:10]:
+            words = self.candidate.tokens[move.candidate], self.reference.tokens[move.reference]
+            yield f"{words[0]} -> {words[1]}: {move.share:.4f}"
 
     def moves(self) -> list[Move]:
         """Return all moves of positive mass, sorted by contribution to the score, largest first."""

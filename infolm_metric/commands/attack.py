@@ -22,6 +22,7 @@ import argparse
 import json
 
 from infolm_metric.commands import options
+from infolm_metric.commands.parser import Parser
 
 USAGE = "infolm attack [options] FILE"
 NAMES = (
@@ -29,7 +30,7 @@ NAMES = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("references and attacks")
     add = group.add_argument
     add("file", metavar="FILE", help="table of references; - reads JSON Lines from standard input")
@@ -39,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     add("--per-attack", type=int, metavar="N", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     options.add_output(parser.add_argument_group("output"), tables=False)
-    options.add_settings(parser, ())
+    options.add_running(parser.add_argument_group("running"))
 
 
 def run(arguments: argparse.Namespace) -> None:

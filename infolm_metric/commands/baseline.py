@@ -14,23 +14,23 @@ import argparse
 from itertools import cycle
 
 from infolm_metric.commands import options
+from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import check_at_least
-from infolm_metric.core.settings import ordered_fields
 
 LEAST_PAIRS = 20
 USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+def add_options(parser: Parser) -> None:
     """Add the options of the command; scores cannot be selected, because all are computed."""
     add = options.add_corpus(parser).add_argument
     text = "number of pairs of unrelated texts (default: 500)"
     add("--pairs", type=int, default=500, metavar="N", help=text)
     text = "maximum number of references per candidate (default: 4)"
     add("--references", type=int, default=4, metavar="N", help=text)
-    options.add_metric(parser, types, scores=False)
-    names = {field.name for settings in types for field in ordered_fields(settings)}
-    options.add_settings(parser, types, names - {settings.names_field for settings in types})
+    options.add_metric(parser)
+    options.add_running(parser.add_argument_group("running"))
+    options.add_settings(parser, scores=False)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -48,9 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
     baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)
     baseline.save(arguments.output)
     all_scores = settings.baseline_settings()[0]  # score names do not depend on the token weights
-    labels = cycle(map(all_scores.label, all_scores.names))
+    columns = cycle(map(all_scores.column, all_scores.names))
     for (_, weights, count), stats in baseline.stats.items():
         if count == 1:
             spread = f"standard deviation {stats.deviation:.2g}, {stats.pairs} pairs"
-            print(f"{next(labels)}, {weights} weights: {stats.mean:.6g} ({spread})")
+            print(f"{next(columns)}, {weights} weights: {stats.mean:.6g} ({spread})")
     print(f"baseline: {baseline}")

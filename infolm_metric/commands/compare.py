@@ -5,24 +5,28 @@ input).
 
 For example:
   infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled
+  infolm compare theirs.txt mine.txt -r references.txt --metric infolm --metric menli
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from infolm_metric.commands import options
+from infolm_metric.commands.parser import Parser
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, verdict_obstacles, warn
+from infolm_metric.core.settings import Settings
 from infolm_metric.tables import read_parallel
 
 if TYPE_CHECKING:
-    from infolm_metric.core.scorer import Scorer
+    from infolm_metric.core.scorer import Run
 
 TESTS = {"randomization": "approximate randomization", "bootstrap": "paired bootstrap"}
 # Counts that can prevent a verdict. Empty and very short texts cannot, because they are the
@@ -34,12 +38,12 @@ FEW_FOR_BOOTSTRAP = 50  # with fewer texts, p < 0.05 for 7% of equal systems or 
 USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("systems and references")
     text = "plain text, one candidate per line; later systems are tested against the first"
     group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
     options.add_references(group, required=True)
-    options.add_metric(parser, types)
+    options.add_metric(parser, multiple=True)
     options.add_output(parser.add_argument_group("output"))
     group = parser.add_argument_group("significance test")
     text = f"{' or '.join(TESTS.values())} (default: randomization)"
@@ -50,7 +54,8 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
         f"out of domain (with fewer than {FEW} texts, only warn)"
     )
     group.add_argument("--fail-if-worse", action="store_true", help=text)
-    options.add_settings(parser, types)
+    options.add_running(parser.add_argument_group("running"))
+    options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -59,8 +64,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"SYSTEM must name at least two different files, got {', '.join(names)}")
     options.check_output(arguments, *paths)
     options.check_resampling(arguments)
-    settings = options.read_settings(arguments.metric, arguments)
-    if "candidates" in settings.idf_sides:
+    settings = options.read_metrics(arguments)
+    if any("candidates" in item.idf_sides for item in settings):
         raise ValueError(
             "--idf separate estimates token weights from each system's texts, so scores are not "
             "comparable; use references, none, bundled or a file written by infolm idf"
@@ -71,23 +76,27 @@ def run(arguments: argparse.Namespace) -> None:
     if len(rows) < 2:
         raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}; add more")
     _warn_of_few(len(rows), arguments)
-    scorer, result = _score(settings, rows, len(names), arguments)
-    systems = {
-        settings.label(name): _rows(names, scores, scorer.bounds(settings, name), result, arguments)
-        for name, scores in result.scores.items()
-    }
+    systems: dict[str, list[dict[str, Any]]] = {}
+    results = []
+    columns = range(len(names))
+    pairs = Pairs.of((row[column], row[len(names) :]) for column in columns for row in rows)
+    for metric_settings in settings:
+        run, result = _score(metric_settings, pairs, len(rows), arguments.quiet)
+        results.append(result)
+        for name, scores in result.scores.items():
+            bounds = run.scorer.bounds(run.settings, name)
+            systems[run.settings.column(name)] = _rows(names, scores, bounds, result, arguments)
     report = {
         "systems": systems,
         "against": names[0],
-        "higher_is_better": result.higher_is_better,
         "test": TESTS[arguments.test],
         "resamples": arguments.resamples,
         "seed": arguments.seed,
-        "signature": result.signature,
+        "metrics": options.describe_metrics(results),
     }
-    options.write_report(arguments, report, _lines(systems, len(rows), result, arguments))
+    options.write_report(arguments, report, _lines(systems, len(rows), results, arguments))
     if arguments.fail_if_worse and len(rows) >= FEW:
-        _check_none_worse(systems, result)
+        _check_none_worse(systems, results)
 
 
 def _obstacles(result: Result) -> list[str]:
@@ -95,17 +104,23 @@ def _obstacles(result: Result) -> list[str]:
     return verdict_obstacles({name: result.counts.get(name, 0) for name in COUNTS})
 
 
-def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]], result: Result) -> None:
+def _all_obstacles(results: Iterable[Result]) -> list[str]:
+    return list(dict.fromkeys(chain.from_iterable(map(_obstacles, results))))
+
+
+def _check_none_worse(
+    systems: Mapping[str, list[dict[str, Any]]], results: Sequence[Result]
+) -> None:
     """Raise RuntimeError if a system is significantly worse than the first, or has no verdict."""
     verdicts = {
-        f"{row['system']} by {label}": row["verdict"]
-        for label, rows in systems.items()
+        f"{row['system']} by {name}": row["verdict"]
+        for name, rows in systems.items()
         for row in rows[1:]
     }
     if None in verdicts.values():
         raise RuntimeError(
-            f"no verdict, because of {', '.join(_obstacles(result))}. The warnings above contain "
-            "the remedies"
+            f"no verdict, because of {', '.join(_all_obstacles(results))}. The warnings above "
+            "contain the remedies"
         )
     if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
         first = next(iter(systems.values()))[0]["system"]
@@ -129,18 +144,15 @@ def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
         )
 
 
-def _score(
-    settings: Any, rows: Sequence[list[str]], systems: int, arguments: argparse.Namespace
-) -> tuple[Scorer[Any], Result]:
-    """Score all systems with the same token weights, from rows of candidates and references."""
-    pairs = Pairs.of((row[index], row[systems:]) for index in range(systems) for row in rows)
-    first = pairs.part(0, len(rows))
-    scorer, verbose = options.make_scorer(settings), options.progress_enabled(arguments.quiet)
+def _score(settings: Settings, pairs: Pairs, texts: int, quiet: bool) -> tuple[Run[Any], Result]:
+    """Score all systems with the same token weights; each system has `texts` pairs."""
+    first = pairs.part(0, texts)
     # The references are the same for all systems, so they are counted only once.
-    result = scorer.prepare(settings, first.texts_by_side).score(pairs, verbose)
+    run = options.make_scorer(settings).prepare(settings, first.texts_by_side)
+    result = run.score(pairs, options.progress_enabled(quiet))
     counts = {**result.counts, "blank_references": first.blank_references}
-    warn(counts, scorer.warning_messages)
-    return scorer, result
+    warn(counts, run.scorer.warning_messages)
+    return run, result
 
 
 def _rows(
@@ -179,33 +191,32 @@ def _rows(
 def _lines(
     systems: Mapping[str, list[dict[str, Any]]],
     texts: int,
-    result: Result,
+    results: Sequence[Result],
     arguments: argparse.Namespace,
 ) -> Iterator[str]:
     from infolm_metric.meta_evaluation.agreement import format_p_value
 
-    for label, rows in systems.items():
-        table = []
+    table = []
+    for name, rows in systems.items():
         for row in rows:
             interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
-            is_first = row is rows[0]
-            difference = "-" if is_first else f"{row['mean'] - rows[0]['mean']:+.4f}"
-            p, verdict = (
-                format_p_value(row["p_value"]),
-                "" if is_first else row["verdict"] or "none",
-            )
-            table.append([row["system"], f"{row['mean']:.4f}", interval, difference, p, verdict])
-        header = ["system", label, "95% interval", "difference", "p", "verdict"]
-        yield from arguments.layout(header, table)
-        yield ""
-    direction = "higher" if result.higher_is_better else "lower"
-    reasons = ", ".join(_obstacles(result))
+            difference, p, verdict = "-", "", ""
+            if row is not rows[0]:
+                difference = f"{row['mean'] - rows[0]['mean']:+.4f}"
+                p, verdict = format_p_value(row["p_value"]), row["verdict"] or "none"
+            table.append([name, row["system"], f"{row['mean']:.4f}", interval])
+            table[-1] += [difference, p, verdict]
+    header = ["metric", "system", "mean", "95% interval", "difference", "p", "verdict"]
+    yield from arguments.layout(header, table, left=2)
+    yield ""
+    directions = options.describe_directions(results)
+    reasons = ", ".join(_all_obstacles(results))
     none = f" No verdict, because of {reasons}." if reasons else ""
     yield (
-        f"{texts} texts, {direction} is better. Intervals: Student's t over texts. Difference and "
+        f"{texts} texts, {directions}. Intervals: Student's t over texts. Difference and "
         f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
         f"({arguments.resamples} resamples, seed {arguments.seed}), not corrected for multiple "
         f"testing. Verdict: better or worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none "
         f"with fewer than {FEW} texts.{none}"
     )
-    yield f"signature: {result.signature}"
+    yield from options.signature_lines(results, arguments)

@@ -8,7 +8,7 @@ In CSV, human scores are in columns named like human.fluency, or in columns sele
 --criterion. Scores of other metrics are optional: write "metrics": {"bleu": 31.5}, name columns
 like metrics.bleu, or select columns with --scores. Leave missing scores empty. Rows with
 "is_human": true are skipped. If no row has a system, human scores are by default read from the
-column score, and all texts are correlated as one group, at the text level. Texts for the same
+column score, and all texts are correlated as one group, at the segment level. Texts for the same
 sample are not independent, so the command rejects a table without the column system if an id occurs
 twice or another column seems to contain systems: select it with --system-column.
 
@@ -21,13 +21,16 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from infolm_metric.commands import options
+from infolm_metric.commands.parser import Parser
 from infolm_metric.core.files import check_writable
+from infolm_metric.core.settings import Settings
 
 if TYPE_CHECKING:
     from infolm_metric.core.results import Result
@@ -46,32 +49,33 @@ REPEATED = {
 }
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("human scores")
     text = "table of texts with human scores; - reads standard input"
     group.add_argument("data", metavar="DATA", help=text)
     for flag, text in REPEATED.items():
         options.add_repeated(group, flag, help=text)
-    options.add_rating_columns(group, types)
-    options.add_metric(parser, types)
+    options.add_rating_columns(group)
+    options.add_metric(parser, multiple=True)
     group = parser.add_argument_group("output")
     options.add_output(group)
     text = "plot Pearson correlations (.png, .svg, .pdf; requires matplotlib)"
     group.add_argument("--plot", metavar="FILE", help=text)
     group = parser.add_argument_group("correlation")
     add = group.add_argument
-    text = "correlate system means, or text scores within each sample (default: both)"
-    add("--level", action="append", choices=("system", "text"), help=text)
+    text = "correlate system means, or segment scores within each sample (default: both)"
+    add("--level", action="append", choices=("system", "segment"), help=text)
     options.add_resampling(group)
     text = "correlate only the scores in the data, without a model"
     add("--no-metric", action="store_true", help=text)
-    options.add_settings(parser, types)
+    options.add_running(parser.add_argument_group("running"))
+    options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     options.check_output(arguments, arguments.data)
     options.check_resampling(arguments)
-    settings = None if arguments.no_metric else options.read_settings(arguments.metric, arguments)
+    settings = [] if arguments.no_metric else options.read_metrics(arguments)
 
     from infolm_metric.meta_evaluation import agreement, plots
     from infolm_metric.meta_evaluation.agreement import comparison_metrics, level_rows, notes
@@ -82,28 +86,27 @@ def run(arguments: argparse.Namespace) -> None:
         plots.check_plot(arguments.plot)
     ratings = _read(arguments)
     check_levels(arguments.level or (), bool(ratings.systems))
-    names = [settings.label(name) for name in settings.names] if settings else []
+    names = [column for item in settings for column in map(item.column, item.names)]
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise ValueError(
-            f"two metrics are named {duplicates[0]!r}: a column in the data and a score of "
-            f"{arguments.metric}; rename the column"
+            f"two metrics are named {duplicates[0]!r}, a column in the data and a score of "
+            "--metric. Rename the column"
         )
     if not (names or ratings.metrics):
         raise ValueError(
             "--no-metric requires another metric's scores in the data; select columns with --scores"
         )
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
-    metrics, signature, remarks = dict(ratings.metrics), None, []
+    grids, results = score_ratings(settings, ratings, arguments)
+    remarks = []
     if ratings.human_texts:
         remarks.append(f"Skipped {ratings.human_texts} human-written texts.")
-    if settings is not None:
-        grids, result = score_ratings(settings, ratings, arguments)
-        metrics, signature = {**dict(zip(names, grids, strict=True)), **metrics}, result.signature
-        direction = "higher is better" if result.higher_is_better else "lower is better (negated)"
-        remarks += [f"{', '.join(names)}: {direction}.", f"signature: {signature}"]
+    if results:
+        remarks.append(f"{options.describe_directions(results)} (negated if lower).")
+    remarks += options.signature_lines(results, arguments)
     table = agreement(
         ratings.human,
-        metrics,
+        {**grids, **ratings.metrics},
         against=arguments.against,
         length=ratings.lengths,
         levels=arguments.level or (),
@@ -118,7 +121,7 @@ def run(arguments: argparse.Namespace) -> None:
         scope = f"{table.systems} systems" if table.systems else "all texts together"
         rows = arguments.layout(*level_rows(table, level), left=2)
         lines += [f"{level.capitalize()} level, {scope}", "", *rows, ""]
-    report = {**table.as_dict(), "signature": signature}
+    report = {**table.as_dict(), "metrics": options.describe_metrics(results)}
     options.write_report(arguments, report, [*lines, *notes(table), *remarks])
 
 
@@ -156,17 +159,23 @@ def _read(arguments: argparse.Namespace) -> Ratings:
 
 
 def score_ratings(
-    settings: Any, ratings: Ratings, arguments: argparse.Namespace
-) -> tuple[list[np.ndarray], Result]:
-    """Score the texts; return a grid per score, negated if lower is better, and the result."""
+    settings: Sequence[Settings], ratings: Ratings, arguments: argparse.Namespace
+) -> tuple[dict[str, np.ndarray], list[Result]]:
+    """Score the texts; return a grid per score, negated if lower is better, and the results."""
+    if not settings:
+        return {}, []
     # Group texts by sample, so that shared references are encoded once.
     order = np.argsort(ratings.indices[:, 1], kind="stable")
     ranks = np.argsort(order)
-    result = options.make_scorer(settings).score(
-        [ratings.predictions[row] for row in order],
-        [list(ratings.references[row]) for row in order],
-        verbose=options.progress_enabled(arguments.quiet),
-    )
-    sign = 1 if result.higher_is_better else -1
-    columns = map(np.asarray, result.scores.values())
-    return [sign * ratings.grid(column[ranks]) for column in columns], result
+    predictions = [ratings.predictions[row] for row in order]
+    references = [list(ratings.references[row]) for row in order]
+    verbose = options.progress_enabled(arguments.quiet)
+    grids, results = {}, []
+    for metric_settings in settings:
+        scorer = options.make_scorer(metric_settings)
+        result = scorer.score(predictions, references, verbose=verbose)
+        sign = 1 if result.higher_is_better else -1
+        for name, scores in result.scores.items():
+            grids[metric_settings.column(name)] = sign * ratings.grid(np.asarray(scores)[ranks])
+        results.append(result)
+    return grids, results

@@ -9,6 +9,7 @@ intervals are wrong. If no row has a system, all rows count as one system. Selec
 For each system and criterion, the command prints the mean of the ratings and the prediction-powered
 estimate (PPI++), both with 95% intervals, and the number of ratings that, without the metric, would
 give an equally narrow interval. It also prints the differences between systems, paired by sample.
+With several metrics, decide which one counts before you look at the intervals.
 
 For example:
   infolm estimate outputs.jsonl --metric baryscore --model bundled --plan 40
@@ -21,13 +22,15 @@ from __future__ import annotations
 import argparse
 import math
 import warnings
-from itertools import combinations
+from collections.abc import Mapping
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from infolm_metric.commands import options
 from infolm_metric.commands.correlate import score_ratings
+from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import check_at_least
 
 if TYPE_CHECKING:
@@ -37,10 +40,11 @@ USAGE = "infolm estimate [options] RATINGS"
 FEW = 30  # with fewer ratings, the measured coverage of the intervals was lower
 COVERAGE_WITH_20_RATINGS = "86% to 97%"  # docs/estimating.md
 ONE_SYSTEM = "all texts"
-Estimates = dict[tuple[str, ...], "MeanEstimate"]  # (system, criterion) or (one, other, criterion)
+# By system or by two systems, then criterion and metric.
+Estimates = dict[tuple[str, ...], "MeanEstimate"]
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("ratings")
     text = "table of texts, some with human scores; - reads standard input"
     group.add_argument("data", metavar="RATINGS", help=text)
@@ -50,8 +54,8 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     group.add_argument("--scores", metavar="NAME", help=text)
     text = "use the only column of metric scores in the table instead of --metric"
     group.add_argument("--no-metric", action="store_true", help=text)
-    options.add_rating_columns(group, types)
-    options.add_metric(parser, types)
+    options.add_rating_columns(group)
+    options.add_metric(parser, multiple=True)
     options.add_output(parser.add_argument_group("output"))
     add = parser.add_argument_group("before rating").add_argument
     text = "select N ids to rate, and report the expected width of the intervals"
@@ -59,7 +63,8 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     text = "assumed correlation between ratings and metric, for the expected width (default: 0.5)"
     add("--correlation", type=float, default=0.5, metavar="R", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-    options.add_settings(parser, types)
+    options.add_running(parser.add_argument_group("running"))
+    options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -68,14 +73,11 @@ def run(arguments: argparse.Namespace) -> None:
     check_at_least("--seed", arguments.seed, 0)
     if not -1 <= arguments.correlation <= 1:
         raise ValueError(f"--correlation must be in [-1, 1], got {arguments.correlation}")
-    settings = None
-    if not (arguments.scores or arguments.no_metric):
-        settings = options.read_settings(arguments.metric, arguments)
-        if len(settings.names) > 1:
-            raise ValueError(
-                f"infolm estimate requires a single score, got {', '.join(settings.names)}; "
-                "select one of them"
-            )
+    by_column = arguments.scores or arguments.no_metric
+    settings = [] if by_column else options.read_metrics(arguments)
+    names = [column for item in settings for column in map(item.column, item.names)]
+    if arguments.plan is not None and len(names) > 1:
+        raise ValueError(f"--plan requires a single score, got {', '.join(names)}. Select one")
 
     from infolm_metric.meta_evaluation import read_ratings
     from infolm_metric.meta_evaluation.estimation import check_count
@@ -85,25 +87,23 @@ def run(arguments: argparse.Namespace) -> None:
         criteria=arguments.criterion if arguments.plan is None else None,
         metrics=[arguments.scores] if arguments.scores else (),
         **options.rating_columns(arguments),
-        texts=settings is not None,
+        texts=not by_column,
         correlated=False,
     )
     if arguments.plan is not None:
         check_count(arguments.plan, len(ratings.samples))
-    if settings is None:
-        metric, signature = _column(ratings), None
-    else:
-        (metric,), result = score_ratings(settings, ratings, arguments)
-        signature = result.signature
+    if by_column:
+        _check_column(ratings)
+    grids, results = score_ratings(settings, ratings, arguments)
     present = _estimate if arguments.plan is None else _plan
-    report, lines = present(ratings, metric, arguments)
-    if signature:
-        lines.append(f"signature: {signature}")
-    options.write_report(arguments, {**report, "signature": signature}, lines)
+    report, lines = present(ratings, grids or dict(ratings.metrics), arguments)
+    report["metrics"] = options.describe_metrics(results)
+    lines += options.signature_lines(results, arguments)
+    options.write_report(arguments, report, lines)
 
 
-def _column(ratings: Ratings) -> np.ndarray:
-    """Return the table's scores as a grid; raise ValueError if a row has no score."""
+def _check_column(ratings: Ratings) -> None:
+    """Raise ValueError unless there is one column of scores, with a score in every row."""
     if len(ratings.metrics) != 1:
         names = ", ".join(ratings.metrics) or "none"
         raise ValueError(f"--no-metric requires one score column, got {names}; use --scores NAME")
@@ -114,15 +114,15 @@ def _column(ratings: Ratings) -> np.ndarray:
             f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}; unrated "
             "rows also require a score, so add the scores or remove the rows"
         )
-    return grid
 
 
 def _plan(
-    ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
+    ratings: Ratings, grids: Mapping[str, np.ndarray], arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the selected ids and the expected widths, as a report for JSON and as lines."""
     from infolm_metric.meta_evaluation import expected_width, select_ids
 
+    (metric,) = grids.values()
     means = np.nanmean(np.atleast_2d(metric), axis=0)
     ids = [ratings.samples[index] for index in select_ids(means, arguments.plan, arguments.seed)]
     rows, correlation = len(ratings.samples), arguments.correlation
@@ -139,19 +139,22 @@ def _plan(
 
 
 def _estimate(
-    ratings: Ratings, metric: np.ndarray, arguments: argparse.Namespace
+    ratings: Ratings, grids: Mapping[str, np.ndarray], arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str]]:
     systems = ratings.systems or (ONE_SYSTEM,)
-    scores = dict(zip(systems, np.atleast_2d(metric), strict=True))
     means: Estimates = {}
     differences: Estimates = {}
+    scores = {
+        metric: dict(zip(systems, np.atleast_2d(grid), strict=True))
+        for metric, grid in grids.items()
+    }
     for criterion, grid in ratings.human.items():
         human = dict(zip(systems, np.atleast_2d(grid), strict=True))
-        for name in systems:
-            means[name, criterion] = _mean(human[name], scores[name])
-        for one, other in combinations(systems, 2):
-            differences[one, other, criterion] = _mean(
-                human[one] - human[other], scores[one] - scores[other]
+        for name, metric in product(systems, scores):
+            means[name, criterion, metric] = _mean(human[name], scores[metric][name])
+        for (one, other), metric in product(combinations(systems, 2), scores):
+            differences[one, other, criterion, metric] = _mean(
+                human[one] - human[other], scores[metric][one] - scores[metric][other]
             )
     estimates = [*means.values(), *differences.values()]
     _warn_of_few([estimate.rated for estimate in estimates])
@@ -184,9 +187,9 @@ def _warn_of_few(counts: list[int]) -> None:
 
 
 def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
-    systems: dict[str, dict[str, Any]] = {}
-    for (name, criterion), result in means.items():
-        systems.setdefault(name, {})[criterion] = {
+    systems: dict[str, dict[str, dict[str, Any]]] = {}
+    for (name, criterion, metric), result in means.items():
+        systems.setdefault(name, {}).setdefault(criterion, {})[metric] = {
             "rated": result.rated,
             "rows": result.rows,
             "ratings": vars(result.ratings),
@@ -195,15 +198,21 @@ def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
             "equivalent_ratings": result.equivalent_ratings,
         }
     pairs = [
-        {"systems": [*names], "criterion": criterion, "estimate": vars(result.estimate)}
-        for (*names, criterion), result in differences.items()
+        {
+            "systems": [*names],
+            "criterion": criterion,
+            "metric": metric,
+            "estimate": vars(result.estimate),
+        }
+        for (*names, criterion, metric), result in differences.items()
     ]
     return {"systems": systems, "differences": pairs}
 
 
 def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespace) -> list[str]:
     layout = arguments.layout
-    header = ["system", "criterion", "rated", "rows", "ratings", "estimate", "equivalent ratings"]
+    header = ["system", "criterion", "metric", "rated", "rows", "ratings", "estimate"]
+    header.append("equivalent ratings")
     table = [
         [
             *names,
@@ -213,14 +222,14 @@ def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespa
         ]
         for names, result in means.items()
     ]
-    lines = [*layout(header, table, left=2), ""]
+    lines = [*layout(header, table, left=3), ""]
     if differences:
-        header = ["systems", "criterion", "rated", "difference"]
+        header = ["systems", "criterion", "metric", "rated", "difference"]
         table = [
-            [" - ".join(names), criterion, str(result.rated), _cell(result.estimate)]
-            for (*names, criterion), result in differences.items()
+            [" - ".join(names), criterion, metric, str(result.rated), _cell(result.estimate)]
+            for (*names, criterion, metric), result in differences.items()
         ]
-        lines += [*layout(header, table, left=2), ""]
+        lines += [*layout(header, table, left=3), ""]
     note = "Brackets: 95% intervals. Rated rows must be a random sample or be selected with --plan."
     return [*lines, note]
 

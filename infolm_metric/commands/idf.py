@@ -15,16 +15,18 @@ import argparse
 
 from infolm_metric import metrics
 from infolm_metric.commands import options
+from infolm_metric.commands.parser import Parser
 from infolm_metric.core.settings import field_types
 
 TOKENIZATION_FIELDS = ("model_revision", "max_length", "long_text", "tokenize_processes")
 USAGE = "infolm idf [options] CORPUS [CORPUS ...] -o FILE"
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+def add_options(parser: Parser) -> None:
     options.add_corpus(parser)
-    options.add_metric(parser, types, scores=False)
-    options.add_settings(parser, types, TOKENIZATION_FIELDS)
+    options.add_metric(parser)
+    options.add_running(parser.add_argument_group("running"))
+    options.add_settings(parser, TOKENIZATION_FIELDS)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -26,11 +26,9 @@ from typing import Any, NoReturn
 
 from infolm_metric import core
 from infolm_metric.commands.messages import name_flags
-from infolm_metric.commands.options import chosen_settings
+from infolm_metric.commands.options import check_metrics
 from infolm_metric.commands.parser import WRONG_INPUT, Parser
 from infolm_metric.core.checks import nearest
-from infolm_metric.core.settings import field_types
-from infolm_metric.metrics import METRICS, find
 
 FAILED, INTERRUPTED, BROKEN_PIPE = 1, 130, 141
 COMMANDS = {
@@ -154,10 +152,9 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
         epilog=(command.__doc__ or "").partition("\n\n")[2],
     )
-    types = chosen_settings(words)
-    command.add_options(parser, types)
+    command.add_options(parser)
     # The package's messages contain names of settings; other options of one word are common words.
-    names = {name for settings in types for name in field_types(settings)} | {"sources", "idf"}
+    names = parser.owners.keys()
     parser.set_defaults(
         as_texts=words[words.index("--") + 1 :] if "--" in words else [],
         flags={k: flag for k, flag in parser.flags().items() if k in names or "_" in k},
@@ -169,18 +166,6 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
         unknown = [word for word in unknown if word.startswith("-")] or unknown
         flag = unknown[0].partition("=")[0]
         hint = parser.suggest(flag) if flag.startswith("-") else ""
-        if owners := _metrics_with(flag, command):
-            hint = f"{flag} is an option of --metric {' and '.join(owners)}"
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f'; {hint}'}")
+    check_metrics(parser, arguments)
     return arguments
-
-
-def _metrics_with(flag: str, command: Any) -> list[str]:
-    """Return the metrics for which the command accepts a flag."""
-    names = []
-    for name in METRICS:
-        parser = argparse.ArgumentParser(add_help=False)
-        command.add_options(parser, [find(name).settings_type()])
-        if flag in parser._option_string_actions:
-            names.append(name)
-    return names

@@ -7,111 +7,161 @@ import json
 import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics, tables
+from infolm_metric.commands.parser import Parser
 from infolm_metric.core import files
 from infolm_metric.core import settings as fields
 from infolm_metric.core.checks import check_at_least
-from infolm_metric.core.settings import Settings
+from infolm_metric.core.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
+    from infolm_metric.core.results import Result, Summary
     from infolm_metric.core.scorer import Scorer
 
 STANDARD_OUTPUT = "-"
+MODEL = "model_name_or_path"
 # Setting that selects the second metric of a combination.
 COMBINED = "combine_with"
-IDF_OF_COMBINED = (
-    "token weights for the metric in --combine-with: references, separate, none, bundled, or a "
-    "file written by infolm idf (default: none)"
-)
+IDF_OF_COMBINED = "token weights of the metric in --combine-with (default: none)"
 Group = argparse._ArgumentGroup
-SettingsTypes = Sequence[type[Settings]]
 
 
 # Metrics and their settings.
 
 
-def chosen_settings(words: Sequence[str]) -> list[type[Settings]]:
-    """Return the settings classes of the metrics selected with --metric, in reverse order.
-
-    A command's options depend on these classes, so they are determined before parsing. The default
-    is the class of the default metric.
-
-    >>> [settings.metric for settings in chosen_settings(["--metric=menli", "a text", "another"])]
-    ['menli']
-    """
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--metric", nargs="?", action="append", default=[])
-    arguments = parser.parse_known_args(words)[0]
-    names = dict.fromkeys(name for name in reversed(arguments.metric) if name in metrics.METRICS)
-    return [metrics.find(name).settings_type() for name in names or [metrics.DEFAULT]]
-
-
-def add_metric(
-    parser: argparse.ArgumentParser,
-    types: SettingsTypes,
-    *,
-    multiple: bool = False,
-    scores: bool = True,
-) -> None:
-    """Add the options that select the metrics, the model and, with `scores`, the scores."""
+def add_metric(parser: Parser, *, multiple: bool = False) -> None:
+    """Add the options that select metrics and models."""
     group = parser.add_argument_group("metric")
-    default = f"default: {metrics.DEFAULT}{'; repeat for several' if multiple else ''}"
-    text = f"{', '.join(metrics.METRICS)} ({default}); with --help, list the metric's settings"
-    choices = list(metrics.METRICS)
+    names = list(metrics.METRICS)
+    text = f"{', '.join(names)}{'; repeatable' if multiple else ''} (default: {metrics.DEFAULT})"
     if multiple:
-        add_repeated(group, "--metric", choices=choices, help=text)
+        add_repeated(group, "--metric", choices=names, help=text)
     else:
         add = group.add_argument
-        add("--metric", metavar="NAME", choices=choices, default=metrics.DEFAULT, help=text)
-    names = {"model_name_or_path", *(settings.names_field for settings in types if scores)}
-    _add_fields(group, types, names)
+        add("--metric", metavar="NAME", choices=names, default=metrics.DEFAULT, help=text)
+    types = (metrics.find(name).settings_type() for name in names)
+    defaults = [
+        f"{settings.metric}: ${settings.model_variable}, else {settings.default_model}"
+        for settings in types
+        if issubclass(settings, ModelSettings)
+    ]
+    text = (
+        "a folder, a name on the Hub, or bundled (each metric's small English model, offline); "
+        "METRIC=NAME sets the model of one metric; repeatable. Default for "
+        f"{', for '.join(defaults)}"
+    )
+    add_repeated(group, "--model", dest=MODEL, help=text)
 
 
-def add_settings(
-    parser: argparse.ArgumentParser,
-    types: SettingsTypes,
-    names: Container[str] | None = None,
-    running: Group | None = None,
-) -> None:
-    """Add the options shared by all commands, and the settings in `names` (default: all)."""
-    group = running or parser.add_argument_group("running")
+def add_running(group: Group) -> None:
+    """Add the options of all commands."""
     group.add_argument("-q", "--quiet", action="store_true", help="hide the progress bar")
     group.add_argument("--verbose", action="store_true", help="show the full traceback on errors")
     group.add_argument("-h", "--help", action="help", help="show this help")
-    if types:
-        title = f"more settings for {' and '.join(settings.metric for settings in types)}"
-        _add_fields(parser.add_argument_group(title), types, names)
 
 
-def _add_fields(group: Group, types: SettingsTypes, names: Container[str] | None) -> None:
-    """Add an option for each setting, but skip flags that already exist."""
-    actions = group._option_string_actions
-    for settings in types:
+def add_settings(parser: Parser, names: Container[str] | None = None, scores: bool = True) -> None:
+    """Add the settings of all metrics, grouped by metric.
+
+    Only settings in `names` are added (default: all), without the settings that select scores if
+    `scores` is False. A flag that the command already has is not replaced.
+    """
+    types = {name: metric.settings_type() for name, metric in metrics.METRICS.items()}
+    table: dict[str, dict[str, Field[Any]]] = {}  # setting -> metric -> field
+    for metric, settings in types.items():
         for field in fields.ordered_fields(settings):
-            flags = [flag for flag in fields.flags(field) if flag not in actions]
-            if flags and (names is None or field.name in names):
-                group.add_argument(*flags, **fields.option(settings, field))
-    if "--combine-with" in actions and "--idf" not in actions:  # no metric has its own --idf
-        group.add_argument("--idf", metavar="NAME", help=IDF_OF_COMBINED)
+            excluded = (MODEL,) if scores else (MODEL, settings.names_field)
+            if field.name not in excluded and (names is None or field.name in names):
+                table.setdefault(field.name, {})[metric] = field
+    groups = {name: parser.add_argument_group(f"settings of {name}") for name in types}
+    shared = parser.add_argument_group("settings of several metrics")
+    for name, field_by_metric in table.items():
+        texts: dict[str, list[str]] = {}
+        for metric, field in field_by_metric.items():
+            option = fields.option(types[metric], field)
+            texts.setdefault(option["help"], []).append(metric)
+        if name == "idf" and COMBINED in table:
+            texts[IDF_OF_COMBINED] = list(table[COMBINED])
+        flags = [flag for flag in fields.flags(field) if flag not in parser.option_strings()]
+        if flags:
+            parser.owners[name] = [metric for owners in texts.values() for metric in owners]
+            if len(texts) > 1 or len(parser.owners[name]) not in (1, len(types)):
+                labels = (f"{', '.join(owners)}: {text}" for text, owners in texts.items())
+                option["help"] = ". ".join(labels)
+            group = shared if len(parser.owners[name]) > 1 else groups[metric]
+            group.add_argument(*flags, **option)
+
+
+def chosen_metrics(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of the metrics that --metric selects, or the default metric."""
+    names: str | list[str] = arguments.metric
+    return [names] if isinstance(names, str) else names or [metrics.DEFAULT]
+
+
+def check_metrics(parser: Parser, arguments: argparse.Namespace) -> None:
+    """Reject metrics that are chosen twice, and settings that no chosen metric has."""
+    if "metric" not in arguments:
+        return
+    names = chosen_metrics(arguments)
+    for name in {name for name in names if names.count(name) > 1}:
+        parser.error(f"argument --metric: {name!r} passed twice. Remove one of them")
+    for setting, owners in parser.owners.items():
+        if getattr(arguments, setting) is not None and not {*owners} & {*names}:
+            parser.error(
+                f"{parser.flags()[setting]} is a setting of {', '.join(owners)}, not of "
+                f"{', '.join(names)}. Omit it, or pass --metric {owners[0]}"
+            )
+
+
+def read_metrics(arguments: argparse.Namespace) -> list[Settings]:
+    """Return the settings of all chosen metrics."""
+    return [read_settings(name, arguments) for name in chosen_metrics(arguments)]
 
 
 def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
     """Return a metric's settings from the arguments, or from `defaults` for missing options.
 
-    >>> read_settings("infolm", argparse.Namespace(metric="infolm", temperature=1.5)).temperature
+    >>> read_settings("infolm", argparse.Namespace(metric=[], temperature=1.5)).temperature
     1.5
     """
     settings: type[Settings] = metrics.find(name).settings_type()
     for field in fields.ordered_fields(settings):
-        if (value := getattr(arguments, field.name, None)) is not None:
+        value = getattr(arguments, field.name, None)
+        if field.name == MODEL:
+            models = read_models(arguments)
+            value = models.get(name, models.get(""))
+        if value is not None:
             single = field.name == settings.names_field and len(value) == 1
             defaults[field.name] = value[0] if single else value
-    names = [arguments.metric] if isinstance(arguments.metric, str) else arguments.metric
-    return _with_idf(
-        _check_used(settings.of(**defaults), arguments), getattr(arguments, "idf", None), names
-    )
+    return _with_idf(_check_used(settings.of(**defaults), arguments), arguments)
+
+
+def read_models(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the models that --model sets by metric; "" stands for all other metrics.
+
+    >>> words = ["bundled", "menli=roberta-large-mnli"]
+    >>> read_models(argparse.Namespace(metric=["infolm", "menli"], model_name_or_path=words))
+    {'': 'bundled', 'menli': 'roberta-large-mnli'}
+    """
+    models: dict[str, str] = {}
+    for word in getattr(arguments, MODEL, ()):
+        metric, mark, model = word.partition("=")
+        if not mark or os.path.exists(os.path.expanduser(word)):
+            metric, model = "", word
+        elif metrics.find(metric).name not in chosen_metrics(arguments):
+            raise ValueError(f"--model {word} requires --metric {metric}")
+        elif not model:
+            raise ValueError(f"--model {word} has no name after the equals sign. Add a name")
+        if metric in models:
+            raise ValueError(
+                f"argument --model: passed twice{metric and f' for {metric}'}. Remove one of them, "
+                "or use METRIC=NAME to set the model of one metric"
+            )
+        models[metric] = model
+    return models
 
 
 def _check_used(settings: Any, arguments: argparse.Namespace) -> Any:
@@ -129,13 +179,15 @@ def _check_used(settings: Any, arguments: argparse.Namespace) -> Any:
     return settings
 
 
-def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
+def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
     """Apply --idf to the second metric of a combination, and return the settings."""
+    idf = getattr(arguments, "idf", None)
     if idf is None or not hasattr(settings, COMBINED):
         return settings
     if settings.other is not None:
         return settings.replace(**{COMBINED: settings.other.replace(idf=idf)})
-    if all(hasattr(metrics.find(name).settings_type(), COMBINED) for name in names):
+    types = (metrics.find(name).settings_type() for name in chosen_metrics(arguments))
+    if not any("idf" in fields.field_types(chosen) for chosen in types):
         raise ValueError(
             f"{settings.metric} has no token weights, got --idf {idf}; omit --idf, or add "
             "--combine-with infolm or baryscore"
@@ -166,7 +218,7 @@ def add_references(group: Group, **keywords: Any) -> None:
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
 
-def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True) -> None:
+def add_columns(group: Group, candidates: bool = True) -> None:
     """Add the options for column names."""
     if candidates:
         text = f"column of candidates (default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
@@ -175,12 +227,12 @@ def add_columns(group: Group, types: SettingsTypes = (), candidates: bool = True
     add_repeated(group, "--reference-column", help=text)
 
 
-def add_rating_columns(group: Group, types: SettingsTypes) -> None:
+def add_rating_columns(group: Group) -> None:
     """Add the options for column names in tables of human scores."""
     text = "column of systems, or none to treat all rows as independent texts (default: system)"
     group.add_argument("--system-column", metavar="NAME", help=text)
     group.add_argument("--id-column", metavar="NAME", help="column of sample ids (default: id)")
-    add_columns(group, types)
+    add_columns(group)
 
 
 def rating_columns(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -210,7 +262,7 @@ def check_resampling(arguments: argparse.Namespace) -> None:
     check_at_least("--seed", arguments.seed, 0)
 
 
-def add_corpus(parser: argparse.ArgumentParser) -> Group:
+def add_corpus(parser: Parser) -> Group:
     """Add the options for the corpus and the output file, and return their group."""
     group = parser.add_argument_group("corpus and output")
     text = "plain text files or tables; - reads plain text from standard input"
@@ -234,6 +286,42 @@ def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
 # Outputs.
 
 
+def add_short_signature(group: Group) -> None:
+    text = "print signatures without default values (--json contains full signatures)"
+    group.add_argument("--short-signature", action="store_true", help=text)
+
+
+def signature_lines(
+    results: Iterable[Result | Summary], arguments: argparse.Namespace
+) -> Iterator[str]:
+    """Yield a line with each signature, which is short if --short-signature was passed."""
+    for result in results:
+        signature = result.signature
+        yield f"signature: {signature.short() if arguments.short_signature else signature}"
+
+
+def describe_metrics(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
+    """Return the direction and the signature of each metric, for JSON."""
+    return {
+        result.metric: {
+            "higher_is_better": result.higher_is_better,
+            "signature": result.signature,
+        }
+        for result in results
+    }
+
+
+def describe_directions(results: Sequence[Result]) -> str:
+    """Return whether lower or higher scores are better, by metric if metrics differ."""
+    words = {
+        result.metric: f"{'higher' if result.higher_is_better else 'lower'} is better"
+        for result in results
+    }
+    if len({*words.values()}) == 1:
+        return next(iter(words.values()))
+    return ", ".join(f"{metric}: {word}" for metric, word in words.items())
+
+
 def add_output(group: Group, tables: bool = True) -> None:
     """Add the options for the output file and, with `tables`, for its format."""
     if tables:
@@ -241,6 +329,7 @@ def add_output(group: Group, tables: bool = True) -> None:
         add("--json", action="store_true", help="print all results as one JSON object")
         layout: dict[str, Any] = {"dest": "layout", "const": markdown, "default": aligned}
         add("--markdown", action="store_const", **layout, help="print Markdown tables")
+        add_short_signature(group)
     text = "output file (default: standard output)"
     group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
 

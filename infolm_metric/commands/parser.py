@@ -29,9 +29,11 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, formatter_class=Help, allow_abbrev=False, add_help=False)
+        self.owners: dict[str, list[str]] = {}  # metrics that have a setting
         for action in ("store", "store_true", "store_const", "append"):
             plain = self._registry_get("action", action)
-            self.register("action", action, type("Strict", (_Strict, plain), {}))
+            attributes = {"repeatable": action == "append"}
+            self.register("action", action, type("Strict", (_Strict, plain), attributes))
         self.register("action", None, self._registry_get("action", "store"))
         self.register("type", int, _whole_number)
         self.register("type", float, _number)
@@ -41,13 +43,17 @@ class Parser(argparse.ArgumentParser):
         options = [action for action in self._actions if action.option_strings]
         return {action.dest: action.option_strings[-1] for action in options}
 
+    def option_strings(self) -> list[str]:
+        """Return the flags of all options, with their short names."""
+        return [flag for action in self._actions for flag in action.option_strings]
+
     def suggest(self, flag: str) -> str:
         """Return a question that names a similar flag, or "" if there is none.
 
         The flag may also resemble the name of a setting, here or in other libraries.
         """
         flags = {name.replace("_", "-"): option for name, option in self.flags().items()}
-        flags |= {name.lstrip("-"): name for name in self._option_string_actions}
+        flags |= {name.lstrip("-"): name for name in self.option_strings()}
         name = flag.lstrip("-")
         elsewhere = NAMES_ELSEWHERE.get(name.replace("-", "_"), name)
         hint = nearest(elsewhere.replace("_", "-"), flags)
@@ -71,7 +77,7 @@ class Parser(argparse.ArgumentParser):
 class _Strict(argparse.Action):
     """Action that expands tildes, and rejects empty values and values that replace another."""
 
-    passed = False
+    passed = repeatable = False
 
     def __call__(
         self,
@@ -84,7 +90,7 @@ class _Strict(argparse.Action):
             values = [*map(_path, values)] if isinstance(values, list) else _path(values)
             if "" in (values if isinstance(values, list) else [values]):
                 raise argparse.ArgumentError(self, "got an empty string. Pass a value, or omit it")
-        if self.passed and option_string and not isinstance(self, argparse._AppendAction):
+        if self.passed and option_string and not self.repeatable:
             raise argparse.ArgumentError(self, "passed twice. Remove one of them")
         self.passed = True
         super().__call__(parser, namespace, values, option_string)

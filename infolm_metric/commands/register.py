@@ -9,13 +9,14 @@ from __future__ import annotations
 import argparse
 
 from infolm_metric.commands import options
+from infolm_metric.commands.parser import Parser
 from infolm_metric.integrations.register import register
 
 USAGE = "infolm register"
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    options.add_settings(parser, ())
+def add_options(parser: Parser) -> None:
+    options.add_running(parser.add_argument_group("running"))
 
 
 def run(arguments: argparse.Namespace) -> None:

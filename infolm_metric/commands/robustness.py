@@ -1,6 +1,6 @@
 """`infolm robustness`: measure how often metrics detect the attacks of `infolm attack`.
 
-A setting applies to every metric that has it; --model bundled selects each metric's bundled model.
+A setting applies to every metric that has it.
 With --idf references, IDF is estimated from the distinct anchors in the file.
 
 For example:
@@ -11,11 +11,11 @@ For example:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from infolm_metric import metrics
 from infolm_metric.commands import options
+from infolm_metric.commands.parser import Parser
 
 if TYPE_CHECKING:
     from infolm_metric.robustness import ExternalScores, MetricResult
@@ -29,16 +29,17 @@ SCORES = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("test cases")
     text = "output of infolm attack; - reads JSON Lines from standard input"
     group.add_argument("file", metavar="FILE", help=text)
     options.add_repeated(group, "--scores", help=SCORES)
     text = "metric in --scores for which lower is better; repeatable"
     options.add_repeated(group, "--lower-is-better", help=text)
-    options.add_metric(parser, types, multiple=True)
+    options.add_metric(parser, multiple=True)
     options.add_output(parser.add_argument_group("output"))
-    options.add_settings(parser, types)
+    options.add_running(parser.add_argument_group("running"))
+    options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -46,8 +47,8 @@ def run(arguments: argparse.Namespace) -> None:
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
             raise ValueError(f"--lower-is-better {name} requires --scores {name}")
-    names = arguments.metric or ([] if arguments.scores else [metrics.DEFAULT])
-    settings = {name: options.read_settings(name, arguments) for name in names}
+    by_column = arguments.scores and not arguments.metric
+    settings = [] if by_column else options.read_metrics(arguments)
 
     from infolm_metric.robustness import evaluate_robustness, read_cases
 
@@ -55,10 +56,13 @@ def run(arguments: argparse.Namespace) -> None:
     columns = [
         _column(name, rows, name not in arguments.lower_is_better) for name in arguments.scores
     ]
-    scorers = {name: options.make_scorer(settings[name]) for name in settings}
+    scorers = {
+        item.metric if item.several else item.column(item.names[0]): options.make_scorer(item)
+        for item in settings
+    }
     results = evaluate_robustness(cases, scorers, columns)
     report = {"metrics": {name: result.as_dict() for name, result in results.items()}}
-    options.write_report(arguments, report, _lines(results, arguments.layout))
+    options.write_report(arguments, report, _lines(results, arguments))
 
 
 def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalScores:
@@ -76,10 +80,10 @@ def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalS
     return ExternalScores(name, scores, higher_is_better)
 
 
-def _lines(results: Mapping[str, MetricResult], table: Callable[..., list[str]]) -> Iterator[str]:
+def _lines(results: Mapping[str, MetricResult], arguments: argparse.Namespace) -> Iterator[str]:
     """Yield a table per metric, an explanation of the columns, and the signatures."""
     for name, metric in results.items():
-        yield from table([name, *HEADER], list(_rows(metric)), left=2)
+        yield from arguments.layout([name, *HEADER], list(_rows(metric)), left=2)
         yield ""
     yield (
         "Accuracy: fraction of cases in which the paraphrase scores better than the attacked "
@@ -87,7 +91,10 @@ def _lines(results: Mapping[str, MetricResult], table: Callable[..., list[str]])
         "attacked versions (an easier test). Intervals: Wilson. Means: equal weight per attack."
     )
     for name, metric in results.items():
-        yield f"{name}: {metric.signature or 'scores from the file'}"
+        signature = metric.signature
+        if signature and arguments.short_signature:
+            signature = signature.short()
+        yield f"{name}: {signature or 'scores from the file'}"
 
 
 def _rows(metric: MetricResult) -> Iterator[list[str]]:
@@ -95,7 +102,7 @@ def _rows(metric: MetricResult) -> Iterator[list[str]]:
     for name, result in metric.attacks.items():
         interval = "-" if result.low is None else f"[{result.low:.1%}, {result.high:.1%}]"
         accuracy, *rates = map(_percent, (result.accuracy, result.ties, result.sensitivity))
-        yield [name, result.kind, str(result.n), accuracy, interval, *rates, str(result.cases)]
+        yield [name, result.kind, str(result.cases), accuracy, interval, *rates, str(result.texts)]
     means = metric.macro("sensitivity")
     for group, mean in metric.macro().items():
         yield ["mean", group, "", _percent(mean), "", "", _percent(means[group]), ""]

@@ -7,6 +7,7 @@ Put -- before texts that start with a dash.
 For example:
   infolm score --model bundled "the candidate text" "the reference text" "another reference"
   infolm score -c system.txt -r references.txt -r more_references.txt -m kl -m l1
+  infolm score outputs.jsonl --metric baryscore --metric menli --model bundled -o scores.csv
   infolm score outputs.jsonl -o scores.jsonl
 """
 
@@ -19,20 +20,21 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, compress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
-from infolm_metric.core.baselines import PACKAGE, BaselineStats, Verdict, resolve_baseline
+from infolm_metric.commands.parser import Parser
+from infolm_metric.core.baselines import PACKAGE, Verdict, resolve_baseline
 from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, mean, verdict_obstacles, warn
-from infolm_metric.tables import Source, read_rows
+from infolm_metric.core.settings import Settings
+from infolm_metric.tables import Source
 
 if TYPE_CHECKING:
     from infolm_metric.core.scorer import Scorer
@@ -47,64 +49,66 @@ infolm score [options] TEXT REFERENCE [REFERENCE ...]
        infolm score [options] TABLE"""
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
-    score_input.add_texts(parser.add_argument_group("texts and files"), types)
-    options.add_metric(parser, types)
-    add = parser.add_argument_group("output").add_argument
+def add_options(parser: Parser) -> None:
+    score_input.add_texts(parser.add_argument_group("texts and files"))
+    options.add_metric(parser, multiple=True)
+    group = parser.add_argument_group("output")
+    add = group.add_argument
     add("--per-pair", action="store_true", help="print one line per pair")
     add("--json", action="store_true", help="print all results as one JSON object")
-    text = "output file: .jsonl (resumable job), .csv, .tsv, .json or .txt (summary)"
+    text = "output file: .jsonl (resumable job, one metric), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
+    add("--explain", action="store_true", help="explain the score of one pair")
+    add("-b", "--score-only", action="store_true", help="print only the mean score (one score)")
+    options.add_short_signature(group)
     text = "rescale scores (1: best, 0: unrelated texts); FILE is written by infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
-    score_input.add_datasets(parser.add_argument_group("columns and data sets"), types)
+    score_input.add_datasets(parser.add_argument_group("columns and data sets"))
     running = parser.add_argument_group("running")
     add = running.add_argument
     add("--restart", action="store_true", help="discard an existing job and start over")
     text = "ray: use the cluster at RAY_ADDRESS or this machine; requires -o FOLDER.parquet"
     add("--engine", choices=("local", "ray"), default="local", help=text)
     add("--workers", type=int, metavar="N", help="maximum number of Ray actors (default: no limit)")
-    options.add_settings(parser, types, running=running)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreRequest:
-    """Checked arguments of `infolm score`.
-
-    `format` is "per pair", "ray" or one of the values of FORMATS.
-    """
-
-    source: Source
-    settings: Any
-    format: str
-    output: str
-    rescale_with_baseline: bool | str
-    verbose: bool
-    restart: bool
-    workers: int | None
-
-    @classmethod
-    def parse(cls, arguments: argparse.Namespace) -> ScoreRequest:
-        """Check the arguments, without reading the texts or loading a model."""
-        source = score_input.parse_source(arguments)
-        output_format = _output_format(arguments, source)
-        settings = options.read_settings(arguments.metric, arguments)
-        if output_format != "ray":  # Ray writes a folder, which score_source checks
-            options.check_output(arguments, *source.files)
-        names = ("output", "rescale_with_baseline", "restart", "workers")
-        values = {name: getattr(arguments, name) for name in names}
-        values |= {"format": output_format, "verbose": options.progress_enabled(arguments.quiet)}
-        return cls(source=source, settings=settings, **values)
+    options.add_running(running)
+    options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    request = ScoreRequest.parse(arguments)
-    execute = _run_job if request.format in ("job", "ray") else _score_in_memory
-    execute(request)
+    """Check the arguments before reading the texts or loading a model, then score the texts."""
+    source = score_input.parse_source(arguments)
+    output_format = _output_format(arguments, source)
+    settings = options.read_metrics(arguments)
+    _check_one_score(arguments, settings)
+    if output_format != "ray":  # Ray writes a folder, which score_source checks
+        options.check_output(arguments, *source.files)
+    if arguments.explain:
+        _explain(arguments, source, settings)
+    elif output_format in ("table", "summary", "json", "per pair"):
+        _score_in_memory(arguments, source, settings, output_format)
+    elif len(settings) == 1:
+        _run_job(arguments, source, settings[0], output_format)
+    else:
+        names = ", ".join(metric_settings.metric for metric_settings in settings)
+        raise ValueError(
+            f"a job scores one metric, got {names}. Run one job per metric, or pass -o FILE.csv"
+        )
+
+
+def _explain(arguments: argparse.Namespace, source: Source, settings: Sequence[Settings]) -> None:
+    """Write the explanation of the score of a single pair with a single reference."""
+    pairs = Pairs.of(map(source.pair, source.rows()))
+    if len(pairs) != 1 or pairs.counts != [1] or len(settings) != 1:
+        raise ValueError("--explain explains one metric's score of one pair with one reference")
+    scorer: Any = options.make_scorer(settings[0])
+    if not hasattr(scorer, "explain"):
+        raise ValueError(f"--metric {settings[0].metric} has no explanations. Omit --explain")
+    explanation = scorer.explain(pairs.predictions[0], pairs.references[0][0])
+    write(explanation.lines(), arguments.output)
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
-    """Return the output format; raise ValueError if other options conflict with it."""
+    """Return "per pair", "ray" or a value of FORMATS; reject options that conflict with it."""
     flags = (arguments.engine == "ray", arguments.json, arguments.per_pair)
     formats = [*compress(("ray", "json", "per pair"), flags)]
     if len(formats) > 1:
@@ -125,64 +129,94 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     check_at_least("--workers", arguments.workers, 1)
     if output_format == "ray" and not source.load:
         raise ValueError("--engine ray requires --data PATH or --dataset NAME")
+    if arguments.score_only and output_format in ("json", "per pair"):
+        raise ValueError("-b prints a single number. Omit it, or omit --json and --per-pair")
     return output_format
 
 
-def _run_job(request: ScoreRequest) -> None:
+def _check_one_score(arguments: argparse.Namespace, settings: Sequence[Settings]) -> None:
+    """Raise ValueError if -b was passed, but there are several scores."""
+    columns = [column for item in settings for column in map(item.column, item.names)]
+    if arguments.rescale_with_baseline:
+        columns += [f"{column}_rescaled" for column in columns]
+    if arguments.score_only and len(columns) > 1:
+        raise ValueError(f"-b prints a single number, got the scores {', '.join(columns)}")
+
+
+def _run_job(
+    arguments: argparse.Namespace, source: Source, settings: Settings, output_format: str
+) -> None:
     """Run a resumable job or use a Ray cluster, and print the summary."""
-    scorer = options.make_scorer(request.settings)
-    job: Any = (scorer, request.source, request.output)
-    names = ("rescale_with_baseline", "verbose")
-    keywords: Any = {name: getattr(request, name) for name in names}
-    if request.format == "job":
+    scorer = options.make_scorer(settings)
+    job: Any = (scorer, source, arguments.output)
+    keywords: Any = {
+        "rescale_with_baseline": arguments.rescale_with_baseline,
+        "verbose": options.progress_enabled(arguments.quiet),
+    }
+    if output_format == "job":
         from infolm_metric.jobs.resume import run_job
 
-        result = run_job(*job, restart=request.restart, **keywords)
-        scores = (row[request.settings.names[0]] for _, row in read_rows(request.output))
-        lines = _summary_with_verdicts(scorer, result, scores)
+        result = run_job(*job, restart=arguments.restart, **keywords)
     else:
         try:
             from infolm_metric.jobs.ray_jobs import score_source
         except ImportError as error:
             message = "--engine ray requires Ray; run: pip install 'ray[data]'"
             raise ModuleNotFoundError(message) from error
-        result = score_source(*job, workers=request.workers, **keywords)
-        lines = list(_summary(scorer, result))
+        result = score_source(*job, workers=arguments.workers, **keywords)
+    lines = _summary([scorer], [result], arguments)
     if result.resumed:
         print(f"infolm: {result.resumed} pairs had already been scored", file=sys.stderr)
     write(lines, STANDARD_OUTPUT)
 
 
-def _score_in_memory(request: ScoreRequest) -> None:
-    """Score all pairs in one call and write the result."""
+def _score_in_memory(
+    arguments: argparse.Namespace,
+    source: Source,
+    settings: Sequence[Settings],
+    output_format: str,
+) -> None:
+    """Score all pairs with each metric in one call, and write the results."""
     from infolm_metric.jobs import resume
 
-    source, settings, output = request.source, request.settings, request.output
+    output = arguments.output
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows))
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; add one row per pair")
-    baseline = resolve_baseline(settings.metric, request.rescale_with_baseline)
-    scorer = options.make_scorer(settings)
-    if request.format == "table":
-        names = [resume.PAIR, *resume.result_columns(settings, baseline)]
+    rescale = arguments.rescale_with_baseline
+    baselines = [resolve_baseline(item.metric, rescale) for item in settings]
+    if output_format == "table":
+        added = map(resume.result_columns, settings, baselines)
+        names = [resume.PAIR, *chain.from_iterable(added)]
         for where, row in rows:
             resume.check_new_columns(where, row, names)
-    run = scorer.prepare(settings, pairs.texts_by_side, baseline)
-    result = run.score(pairs, request.verbose)
-    warn(result.counts, scorer.warning_messages)
-    if request.format == "json":
-        write([json.dumps(result.as_dict(), allow_nan=False)], output)
+    runs = [
+        options.make_scorer(item).prepare(item, pairs.texts_by_side, baseline)
+        for item, baseline in zip(settings, baselines, strict=True)
+    ]
+    verbose = options.progress_enabled(arguments.quiet)
+    results = [run.score(pairs, verbose).renamed(run.settings.column) for run in runs]
+    for run, result in zip(runs, results, strict=True):
+        warn(result.counts, run.scorer.warning_messages)
+    if output_format == "json":
+        reports = [result.as_dict() for result in results]
+        by_metric = dict(zip((item.metric for item in settings), reports, strict=True))
+        report = {"metrics": by_metric} if len(reports) > 1 else reports[0]
+        write([json.dumps(report, allow_nan=False)], output)
         return
-    columns = result.columns()
-    means = {name: mean(column) for name, column in columns.items()}
-    totals = run.summary(means, result.counts, Counter(pairs.counts))
-    lines = _summary_with_verdicts(scorer, totals, columns[settings.names[0]])
-    if request.format == "table":
+    columns: dict[str, Sequence[Any]] = {}
+    totals = []
+    for run, result in zip(runs, results, strict=True):
+        means = {name: mean(column) for name, column in result.columns().items()}
+        totals.append(run.summary(means, result.counts, Counter(pairs.counts)))
+        columns |= result.all_columns()
+    lines = _summary([run.scorer for run in runs], totals, arguments)
+    if output_format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","
         write(_table(list(resume.scored_rows(rows, columns)), separator), output)
         output = STANDARD_OUTPUT
-    elif request.format == "per pair":
+    elif output_format == "per pair":
         lines = [*_per_pair(columns), *("# " + line for line in lines)]
     write(lines, output)
 
@@ -200,38 +234,73 @@ def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
     yield text.getvalue().removesuffix("\n")
 
 
-def _per_pair(columns: Mapping[str, Sequence[float]]) -> Iterator[str]:
-    """Yield tab-separated lines: a header, then each pair's number (from 1) and scores."""
+def _per_pair(columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    """Yield tab-separated lines: a header, then each pair's number (from 1), scores and verdict."""
     yield "\t".join(["pair", *columns])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
-        yield "\t".join([str(number), *(f"{value:.6g}" for value in row)])
+        cells = (f"{x:.6g}" if isinstance(x, float) else x or "" for x in row)
+        yield "\t".join([str(number), *cells])
 
 
-def _summary(scorer: Scorer, result: Summary) -> Iterator[str]:
-    """Yield each mean score with its interpretation, then the signature."""
+def _summary(
+    scorers: Sequence[Scorer[Any]],
+    totals: Sequence[Summary],
+    arguments: argparse.Namespace,
+) -> list[str]:
+    """Return the mean scores with their interpretation, then the signatures."""
+    if arguments.score_only:
+        return [f"{value:.6g}" for value in totals[0].means.values()]
+    lines = [*(_sentences(scorers[0], totals[0]) if len(scorers) == 1 else _rows(scorers, totals))]
+    for scorer, result in zip(scorers, totals, strict=True):
+        lines += scorer.describe_verdicts(scorer.settings, result.counts)
+    return [*lines, *options.signature_lines(totals, arguments)]
+
+
+def _sentences(scorer: Scorer[Any], result: Summary) -> Iterator[str]:
+    """Yield each mean score with its interpretation."""
     prefix = f"mean of {result.pairs} pairs; " if result.pairs > 1 else ""
     for name in scorer.settings.names:
-        title = scorer.settings.label(name)
-        yield f"{title}: {result.means[name]:.6g} ({prefix}{_meaning(scorer, name)})"
+        column = scorer.settings.column(name)
+        yield f"{column}: {result.means[column]:.6g} ({prefix}{_meaning(scorer, name)})"
         if result.baseline:
-            yield _verdict(scorer, name, result, result.baseline[name])
-        if (rescaled := result.means.get(f"{name}_rescaled")) is not None:
-            yield f"{title} rescaled: {rescaled:.6g} ({prefix}{RESCALED})"
-    yield f"signature: {result.signature}"
+            stats, verdict = result.baseline[name], _verdict(scorer, name, result)
+            if not verdict.startswith("no verdict"):
+                subject = "this pair is" if result.pairs == 1 else "on average, the pairs are"
+                verdict = f"{subject} {verdict}"
+            yield (
+                f"unrelated texts: mean {stats.mean:.3g}, 80% between {stats.deciles[0]:.3g} and "
+                f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline from the {stats.source}); "
+                f"{verdict}"
+            )
+        if (rescaled := result.means.get(f"{column}_rescaled")) is not None:
+            yield f"{column}_rescaled: {rescaled:.6g} ({prefix}{RESCALED})"
 
 
-def _summary_with_verdicts(scorer: Scorer, result: Summary, scores: Iterable[float]) -> list[str]:
-    """Return the summary with the number of each verdict, if the metric has verdicts."""
-    lines = list(_summary(scorer, result))
-    prefix = "verdict: "
-    numbers = {k.removeprefix(prefix): n for k, n in result.counts.items() if k.startswith(prefix)}
-    if numbers:
-        words = ", ".join(f"{number} {verdict}" for verdict, number in numbers.items())
-        lines.insert(-1, f"verdicts: {words}" if result.pairs > 1 else f"verdict: {words[2:]}")
-    return lines
+def _rows(scorers: Sequence[Scorer[Any]], totals: Sequence[Summary]) -> list[str]:
+    """Return a table of several metrics, with a row for each mean score."""
+    rows = []
+    for scorer, result in zip(scorers, totals, strict=True):
+        better = "higher" if scorer.higher_is_better else "lower"
+        for name in scorer.settings.names:
+            column = scorer.settings.column(name)
+            unrelated, verdict = "-", "-"
+            if result.baseline:
+                unrelated = f"{result.baseline[name].mean:.3g}"
+                verdict = _verdict(scorer, name, result)
+            rows.append([column, f"{result.means[column]:.6g}", better, unrelated, verdict])
+            if (rescaled := result.means.get(f"{column}_rescaled")) is not None:
+                rows.append([f"{column}_rescaled", f"{rescaled:.6g}", "higher", "0", RESCALED])
+    header = [
+        "metric",
+        "mean" if totals[0].pairs > 1 else "score",
+        "better",
+        "unrelated",
+        "verdict",
+    ]
+    return options.aligned(header, rows, left=len(header))
 
 
-def _meaning(scorer: Scorer, name: str) -> str:
+def _meaning(scorer: Scorer[Any], name: str) -> str:
     """Describe a score's direction and bounds."""
     ends = list(zip(("minimum", "maximum"), scorer.bounds(scorer.settings, name), strict=True))
     better, words = "lower is better", list[str]()
@@ -247,21 +316,19 @@ def _meaning(scorer: Scorer, name: str) -> str:
     return "; ".join(filter(None, [better, ", ".join(words)]))
 
 
-def _verdict(scorer: Scorer, name: str, result: Summary, stats: BaselineStats) -> str:
-    """Describe the baseline and compare the mean score with it."""
-    higher, counts = scorer.higher_is_better, dict(result.counts)
+def _verdict(scorer: Scorer[Any], name: str, result: Summary) -> str:
+    """Compare the mean score with the baseline."""
+    assert result.baseline
+    stats, higher, counts = result.baseline[name], scorer.higher_is_better, dict(result.counts)
     identical = counts.get("identical") == result.pairs
-    verdict = stats.verdict(result.means[name], scorer.best(scorer.settings, name), identical)
-    words = f"{'this pair is' if result.pairs == 1 else 'on average, the pairs are'} {verdict}"
+    mean_score = result.means[scorer.settings.column(name)]
+    verdict = stats.verdict(mean_score, scorer.best(scorer.settings, name), identical)
     if stats.source != PACKAGE:  # the user's own texts may come from the same template
         counts["few_weighted"] = 0
     if obstacles := verdict_obstacles(counts):
-        words = f"no verdict, because of {', '.join(obstacles)}"
-    elif verdict != Verdict.COPY:
-        # MENLI differs: a candidate that is entailed by its reference is usually correct.
-        close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not higher
-        words += " unrelated texts" + (" (close does not mean correct)" if close else "")
-    return (
-        f"unrelated texts: mean {stats.mean:.3g}, 80% between {stats.deciles[0]:.3g} and "
-        f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline from the {stats.source}); {words}"
-    )
+        return f"no verdict, because of {', '.join(obstacles)}"
+    if verdict == Verdict.COPY:
+        return str(verdict)
+    # MENLI differs: a candidate that is entailed by its reference is usually correct.
+    close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not higher
+    return f"{verdict} unrelated texts{' (close does not mean correct)' if close else ''}"

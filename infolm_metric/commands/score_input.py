@@ -20,7 +20,7 @@ DATASET_OPTIONS = {
 }
 
 
-def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
+def add_texts(group: options.Group) -> None:
     add = group.add_argument
     text = "a candidate followed by its references, or the name of a table file"
     add("texts", nargs="*", metavar="TEXT", help=text)
@@ -30,8 +30,8 @@ def add_texts(group: options.Group, types: options.SettingsTypes) -> None:
     add("--data", metavar="FILE", help="table; - reads JSON Lines from standard input")
 
 
-def add_datasets(group: options.Group, types: options.SettingsTypes) -> None:
-    options.add_columns(group, types)
+def add_datasets(group: options.Group) -> None:
+    options.add_columns(group)
     for flag, text in DATASET_OPTIONS.items():
         group.add_argument(flag, metavar="NAME", help=text)
     text = "read the data set while it is being downloaded"

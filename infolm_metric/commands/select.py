@@ -15,6 +15,7 @@ import argparse
 
 from infolm_metric import tables
 from infolm_metric.commands import options
+from infolm_metric.commands.parser import Parser
 from infolm_metric.core import files
 from infolm_metric.core.inputs import check_texts
 
@@ -22,7 +23,7 @@ COLUMN = "candidates"
 USAGE = "infolm select [options] FILE"
 
 
-def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -> None:
+def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("input and output")
     group.add_argument(
         "file", metavar="FILE", help="candidate lists; - reads JSON Lines from standard input"
@@ -30,8 +31,9 @@ def add_options(parser: argparse.ArgumentParser, types: options.SettingsTypes) -
     text = f"column of candidate lists (default: {COLUMN})"
     group.add_argument("--candidates-column", metavar="NAME", default=COLUMN, help=text)
     options.add_output(group, tables=False)
-    options.add_metric(parser, types)
-    options.add_settings(parser, types)
+    options.add_metric(parser)
+    options.add_running(parser.add_argument_group("running"))
+    options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -81,7 +81,7 @@ def check_names(
 def check_known(name: str, value: object, choices: Collection[str], every: bool = False) -> None:
     """Raise ValueError for an unknown word and suggest the most similar known word.
 
-    >>> check_known("level", "sytem", ("system", "text"))
+    >>> check_known("level", "sytem", ("system", "segment"))
     Traceback (most recent call last):
     ValueError: unknown level 'sytem'; did you mean 'system'?
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -56,7 +56,7 @@ WARNING_MESSAGES = {
 }
 # Warnings that a result counts; it also counts all "pairs", "texts" and "tokens", and the pairs
 # with "identical" token ids.
-KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
+WARNING_KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
 # Kinds with false alarms, which are reported only above TOO_MANY.
 UNCERTAIN = ("unknown_tokens", "out_of_domain", "few_weighted")
 
@@ -68,7 +68,7 @@ def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
     {'empty': 1}
     """
     counts = {**counts, "unknown_tokens": unknown_tokens(counts)[0]}
-    occurrences = {kind: counts[kind] for kind in KINDS if counts.get(kind)}
+    occurrences = {kind: counts[kind] for kind in WARNING_KINDS if counts.get(kind)}
     if occurrences.get("few_documents", 0) >= FEW_DOCUMENTS:
         del occurrences["few_documents"]
     return occurrences
@@ -203,6 +203,26 @@ class Result(Mapping[str, Any]):
         """Return the corpus score: the mean of the `name` scores, clipped to their range."""
         return mean(self.scores[name])
 
+    def renamed(self, names: Callable[[str], str]) -> Result:
+        """Return the result with other score names, such as the columns of `Settings.column`.
+
+        >>> result = Result("infolm", {"l1_distance": [0.5]}, Signature({}), False)
+        >>> result.renamed("infolm_{}".format).as_dict(details=False)
+        {'infolm_l1_distance': 0.5}
+        """
+
+        def rename(values: Mapping[str, Any]) -> dict[str, Any]:
+            return {names(name): value for name, value in values.items()}
+
+        scores = rename(self.scores)
+        return replace(
+            self,
+            metric=self.metric if self.several else next(iter(scores)),
+            scores=scores,
+            rescaled=rename(self.rescaled),
+            baseline=self.baseline and rename(self.baseline),
+        )
+
     def columns(self) -> dict[str, list[float]]:
         """Return scores and rescaled scores as columns, [pairs] each.
 
@@ -212,6 +232,10 @@ class Result(Mapping[str, Any]):
         """
         columns = {f"{name}_rescaled": column for name, column in self.rescaled.items()}
         return {**self.scores, **columns}
+
+    def all_columns(self) -> dict[str, Sequence[Any]]:
+        """Return the columns of scores, and the column of verdicts if there are verdicts."""
+        return {**self.columns(), **({"verdict": self.verdicts} if self.verdicts else {})}
 
     def as_dict(self, return_scores: bool = True, details: bool = True) -> dict[str, Any]:
         """Return the result as the dictionary that `compute` returns.

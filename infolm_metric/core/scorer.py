@@ -35,9 +35,9 @@ from infolm_metric.core.settings import Settings, ordered_fields
 from infolm_metric.core.signature import Signature
 from infolm_metric.core.thinking import has_thinking
 
-PART = 256  # pairs of a stream that are read and scored together
-COUNTED_PART = 4096  # pairs whose documents are counted together
-CHUNK = 1024  # pairs scored at a time
+STREAMED_PAIRS = 256  # pairs of a stream that are read and scored together
+COUNTED_PAIRS = 1024  # pairs whose documents are counted together
+CHUNK_PAIRS = 1024  # pairs scored at a time
 
 S = TypeVar("S", bound=Settings)
 # Function that is called with the completed fraction of a chunk.
@@ -144,7 +144,7 @@ class Scorer(ABC, Generic[S]):
         def scores() -> Iterator[dict[str, float]]:
             run = self.prepare(settings).with_counts_of(iterate_pairs(pairs))
             counts = Counter[str]()
-            for part in batches(iterate_pairs(pairs), PART):
+            for part in batches(iterate_pairs(pairs), STREAMED_PAIRS):
                 result = run.score(Pairs.of(part))
                 counts = add_counts([counts, result.counts])
                 columns = result.columns()
@@ -259,6 +259,10 @@ class Scorer(ABC, Generic[S]):
         """Return the lower and upper bounds of a score."""
         return -math.inf, math.inf
 
+    def describe_verdicts(self, settings: S, counts: Mapping[str, int]) -> list[str]:
+        """Describe the numbers of verdicts in `counts`, for a metric with verdicts."""
+        return []
+
     def best(self, settings: S, name: str) -> float:
         """Return the best possible value of a score."""
         return self.bounds(settings, name)[int(self.higher_is_better)]
@@ -293,7 +297,7 @@ class Run(ABC, Generic[S]):
 
     def with_counts_of(self, pairs: Iterable[Pair]) -> Self:
         """Return the run with the statistics of the pairs, which are read only if necessary."""
-        parts = batches(pairs, COUNTED_PART) if self.settings.idf_sides else ()
+        parts = batches(pairs, COUNTED_PAIRS) if self.settings.idf_sides else ()
         counts = (self.count(Pairs.of(part).texts_by_side) for part in parts)
         return self.with_statistics(sum(counts, CorpusStatistics()))
 
@@ -308,7 +312,7 @@ class Run(ABC, Generic[S]):
                 fields["weights"] = self.statistics.weight_scheme(settings)
         fields |= self.model_fields()
         versions = {"transformers": transformers.__version__, "torch": torch.__version__}
-        signature = Signature(fields | {"infolm": __version__} | versions)
+        signature = Signature(fields | {"infolm": __version__} | versions, self.default_fields())
         return self.baseline.sign(signature) if self.baseline else signature
 
     def score(self, pairs: Pairs, verbose: bool = False) -> Result:
@@ -390,7 +394,7 @@ class Run(ABC, Generic[S]):
                 raise
             return {}
 
-    def baseline_key(self, name: str, references: int) -> baselines.Key:
+    def baseline_key(self, name: str, references: int) -> baselines.BaselineKey:
         """Return the key under which a baseline stores the statistics of a score."""
         single = replace(self, settings=self.settings.single(name))
         signature = single.with_statistics(CorpusStatistics()).signature
@@ -427,7 +431,9 @@ class Run(ABC, Generic[S]):
 
     def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
         """Divide pairs into chunks that fit in memory."""
-        return (pairs.part(start, start + CHUNK) for start in range(0, len(pairs), CHUNK))
+        return (
+            pairs.part(start, start + CHUNK_PAIRS) for start in range(0, len(pairs), CHUNK_PAIRS)
+        )
 
     def score_matrix(
         self, candidates: list[str], references: list[str]
@@ -445,6 +451,17 @@ class Run(ABC, Generic[S]):
     def model_fields(self) -> dict[str, object]:
         """Return the model's signature fields."""
         return {}
+
+    def default_fields(self) -> set[str]:
+        """Return the names of the signature fields whose values are defaults."""
+        settings, defaults = self.settings, self.settings.with_defaults()
+        fields, default_fields = settings.signature_fields(), defaults.signature_fields()
+        default_fields = vars(defaults) | default_fields  # some fields depend on other settings
+        names = {name for name, value in fields.items() if default_fields.get(name, "") == value}
+        # Fields of the model have the names of their settings.
+        equal = {name for name, value in vars(defaults).items() if getattr(settings, name) == value}
+        weights = {"weights"} if self.statistics.weight_scheme(settings) == "idf" else set()
+        return names | (equal - fields.keys()) | weights
 
 
 def no_progress(fraction: float) -> None:

@@ -61,6 +61,8 @@ class Settings:
     metric: ClassVar[str] = ""
     # Name of the field that selects one or several scores.
     names_field: ClassVar[str] = ""
+    # Name of the column of verdicts, of a metric that has a verdict for each candidate.
+    verdict_column: ClassVar[str] = ""
     # Fields that cannot change a score.
     not_in_signature: ClassVar[frozenset[str]] = frozenset()
 
@@ -114,6 +116,14 @@ class Settings:
         sides = {"references": ("references",), "separate": ("candidates", "references")}
         return sides[self.idf] if isinstance(self.idf, str) else ()
 
+    def with_defaults(self) -> Self:
+        """Return the default settings with the same model."""
+        fields = [field for field in dataclasses.fields(self) if field.name != "model_name_or_path"]
+        defaults = {field.name: field.default for field in fields}
+        return self.replace(
+            **{name: value for name, value in defaults.items() if value is not dataclasses.MISSING}
+        )
+
     def with_uniform_weights(self) -> Self:
         """Return these settings, with uniform weights if IDF weights come from the scored texts."""
         return self.replace(idf=False) if self.idf_sides else self
@@ -135,9 +145,13 @@ class Settings:
                 fields[name] = "+".join(self.names) if field.name == self.names_field else value
         return fields
 
-    def label(self, name: str) -> str:
-        """Return the name of a score with its parameters, for display."""
-        return name
+    def column(self, name: str) -> str:
+        """Return the name of a score in tables and files, which starts with the metric's name.
+
+        The default score has the name of the metric.
+        """
+        default = getattr(type(self), self.names_field) if self.names_field else name
+        return self.metric if name == default else f"{self.metric}_{name}"
 
     def baseline_settings(self) -> list[Self]:
         """Return the settings that a baseline covers, one per token weighting scheme."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from typing import Any
 
+# Versions that a short signature leaves out.
+VERSIONS = ("transformers", "torch")
 _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
 
 
 class Signature(str):
     """Signature string `name:value|name:value`; `fields` maps names to values, in order.
 
-    In the string, `|` and `%` in values are escaped as %7C and %25. False is
-    written as "no" and None as "none".
+    `defaults` are the names of the fields whose values are defaults, for `short`. In the string,
+    `|` and `%` in values are escaped as %7C and %25. False is written as "no" and None as "none".
 
     >>> signature = Signature({"metric": "infolm", "idf": False, "model": "a|b"})
     >>> signature, signature.fields["model"]
@@ -20,20 +22,30 @@ class Signature(str):
     """
 
     fields: Mapping[str, str]
+    defaults: frozenset[str]
 
-    def __new__(cls, fields: Mapping[str, object]) -> Signature:
+    def __new__(cls, fields: Mapping[str, object], defaults: Collection[str] = ()) -> Signature:
         words = {
             name: "no" if value is False else "none" if value is None else str(value)
             for name, value in fields.items()
         }
         text = "|".join(f"{name}:{word.translate(_ESCAPES)}" for name, word in words.items())
         signature = super().__new__(cls, text)
-        signature.fields = words
+        signature.fields, signature.defaults = words, frozenset(defaults)
         return signature
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         """Return the arguments with which copy and pickle create the signature."""
-        return (dict(self.fields),)
+        return dict(self.fields), self.defaults
+
+    def short(self) -> Signature:
+        """Return the signature without default values and versions of other packages.
+
+        >>> fields = {"metric": "toy", "size": 1, "model": "m@1f", "infolm": "1.0", "torch": "2.0"}
+        >>> Signature(fields, defaults=["size"]).short()
+        'metric:toy|model:m@1f|infolm:1.0'
+        """
+        return self.without({*self.defaults, *VERSIONS})
 
     @classmethod
     def parse(cls, text: str) -> Signature:
@@ -56,7 +68,8 @@ class Signature(str):
         >>> Signature({"measure": "l1_distance", "idf": False}).without(["idf"])
         'measure:l1_distance'
         """
-        return Signature({name: word for name, word in self.fields.items() if name not in names})
+        fields = {name: word for name, word in self.fields.items() if name not in names}
+        return Signature(fields, self.defaults)
 
     def with_fields(self, fields: Mapping[str, object], before: str = "") -> Signature:
         """Return the signature with additional fields, before the `before` field or at the end.
@@ -66,7 +79,7 @@ class Signature(str):
         """
         items, names = list(self.fields.items()), list(self.fields)
         index = names.index(before) if before in names else len(names)
-        return Signature(dict([*items[:index], *fields.items(), *items[index:]]))
+        return Signature(dict([*items[:index], *fields.items(), *items[index:]]), self.defaults)
 
     def prefixed(self, prefix: str) -> dict[str, str]:
         """Return the fields with a prefix, to include them in a combined signature.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -73,6 +74,13 @@ class Explanation:
     def __repr__(self) -> str:
         top = ", ".join(f"{entry.token} {entry.share:.3g}" for entry in self.top(3))
         return f"<Explanation of {self.measure} {self.score:.6g}: {top}, ...>"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the score and the largest contributions as text."""
+        yield f"{self.measure}: {self.score:.6g}. Largest contributions of vocabulary entries:"
+        for entry in self.top():
+            p, q = f"{entry.in_reference:.3f}", f"{entry.in_candidate:.3f}"
+            yield f"{entry.token}: {entry.share:.4f} (reference {p}, candidate {q})"
 
     def top(self, count: int = 10) -> list[TokenContribution]:
         """Return the `count` vocabulary entries with the largest contributions, largest first."""

@@ -36,6 +36,9 @@ class InfoLMSettings(EncodingSettings):
 
     >>> InfoLMSettings(information_measure="kl").information_measure
     'kl_divergence'
+    >>> settings = InfoLMSettings(information_measure=["fisher_rao", "kl"])
+    >>> [settings.column(name) for name in settings.names]
+    ['infolm', 'infolm_kl_divergence']
     >>> InfoLMSettings(temperature=0)
     Traceback (most recent call last):
     ValueError: temperature must be > 0, got 0.0; values from 1 to 2 work best in the paper
@@ -123,12 +126,3 @@ class InfoLMSettings(EncodingSettings):
         ]
         settings = base.replace(information_measure=names)
         return super(InfoLMSettings, settings).baseline_settings()
-
-    def label(self, name: str) -> str:
-        """Return the name of a measure with its parameters.
-
-        >>> InfoLMSettings(information_measure="ab", alpha=0.5, beta=2).label("ab_divergence")
-        'ab_divergence(0.5, 2)'
-        """
-        values = [f"{getattr(self, parameter.name):g}" for parameter in MEASURES[name].parameters]
-        return f"{name}({', '.join(values)})" if values else name

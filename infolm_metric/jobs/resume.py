@@ -33,14 +33,14 @@ from infolm_metric.core.checks import check_whole
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
-from infolm_metric.core.scorer import Run, Scorer
+from infolm_metric.core.scorer import COUNTED_PAIRS, Run, Scorer
+from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
 from infolm_metric.tables import Row, Source
 
-CHUNK = 256  # pairs that are scored and written together
-COUNTED = 1024  # pairs whose document frequencies are counted together
+JOB_CHUNK = 256  # pairs that are scored and written together
 Score = Callable[[list[Row]], Result]
-Range = Sequence[float]  # sum, minimum and maximum of a score column
+ColumnRange = Sequence[float]  # sum, minimum and maximum of a score column
 # Column of pair numbers.
 PAIR = "pair"
 RESTART = "choose another output, or overwrite this one with --restart (in Python: restart=True)"
@@ -61,7 +61,7 @@ class JobRecord:
     rows: int
     done: int = 0
     size: int = 0
-    sums: Mapping[str, Range] = field(default_factory=dict)
+    sums: Mapping[str, ColumnRange] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -101,7 +101,7 @@ def run_job(
     rescale_with_baseline: Any = False,
     restart: bool = False,
     verbose: bool = False,
-    chunk: int = CHUNK,
+    chunk: int = JOB_CHUNK,
 ) -> Summary:
     """Score pairs, and write one JSON line per pair with its number, input columns and scores.
 
@@ -117,9 +117,9 @@ def run_job(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     result = run_job(scorer, source, folder + "/scores.jsonl")
     ...     print(Path(folder, "scores.jsonl").read_text(), end="")
-    {"pair": 1, "prediction": "a cat", "reference": "a cat", "fisher_rao_distance": 0.0}
+    {"pair": 1, "prediction": "a cat", "reference": "a cat", "infolm": 0.0}
     >>> result.means
-    {'fisher_rao_distance': 0.0}
+    {'infolm': 0.0}
     """
     chunk = check_whole("chunk", chunk)
     files.check_exists(source.files, again=True)
@@ -151,7 +151,7 @@ def run_job(
             job.write(record)
 
         def score(chunk_rows: list[Row]) -> Result:
-            return run.score(Pairs.of(map(source.pair, chunk_rows)))
+            return run.score(Pairs.of(map(source.pair, chunk_rows))).renamed(settings.column)
 
         resumed = job.done
         if part.exists() or resumed < rows:
@@ -179,7 +179,7 @@ def _resume(
             for rows in batches(islice(source.rows(), job.done, None), chunk):
                 result = score(rows)
                 columns = result.columns()
-                scored = scored_rows(rows, columns, job.done + 1)
+                scored = scored_rows(rows, result.all_columns(), job.done + 1)
                 lines = "".join(f"{files.json_line(row)}\n" for row in scored).encode()
                 _append(file, lines)
                 next_job = replace(
@@ -203,15 +203,16 @@ def _resume(
     return job
 
 
-def result_columns(settings: Any, baseline: Baseline | None) -> list[str]:
+def result_columns(settings: Settings, baseline: Baseline | None) -> list[str]:
     """Return the names of the columns that scoring adds.
 
     >>> from infolm_metric import InfoLMSettings
     >>> result_columns(InfoLMSettings(), Baseline({}))
-    ['fisher_rao_distance', 'fisher_rao_distance_rescaled']
+    ['infolm', 'infolm_rescaled']
     """
-    rescaled = [f"{name}_rescaled" for name in settings.names] if baseline else []
-    return [*settings.names, *rescaled]
+    columns = list(map(settings.column, settings.names))
+    rescaled = [f"{column}_rescaled" for column in columns if baseline]
+    return [*columns, *rescaled, *filter(None, [settings.verdict_column])]
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
@@ -224,7 +225,7 @@ def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]
 
 
 def scored_rows(
-    rows: Iterable[Row], columns: Mapping[str, Sequence[float]], start: int = 1
+    rows: Iterable[Row], columns: Mapping[str, Sequence[Any]], start: int = 1
 ) -> Iterator[dict[str, Any]]:
     """Yield the input rows with their pair numbers and scores.
 
@@ -241,7 +242,7 @@ def _read(
 ) -> tuple[str, Counter[int], Run[Any]]:
     """Check the input; return its digest, its pairs by number of references, and the run."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
-    for part in batches(bar(source.rows(), desc="reading"), COUNTED):
+    for part in batches(bar(source.rows(), desc="reading"), COUNTED_PAIRS):
         rows = [source.pair(row) for row in part]
         for (where, row), pair in zip(part, rows, strict=True):
             check_new_columns(where, row, names)
@@ -257,17 +258,17 @@ def _read(
 
 
 def add_scores(
-    ranges: Mapping[str, Range], columns: Mapping[str, Sequence[float]]
-) -> dict[str, Range]:
+    ranges: Mapping[str, ColumnRange], columns: Mapping[str, Sequence[float]]
+) -> dict[str, ColumnRange]:
     """Add a chunk's scores to the sum, minimum and maximum of each column."""
-    totals: dict[str, Range] = {}
+    totals: dict[str, ColumnRange] = {}
     for name, scores in columns.items():
         total, least, most = ranges.get(name, (0.0, math.inf, -math.inf))
         totals[name] = (math.fsum((total, *scores)), min(least, *scores), max(most, *scores))
     return totals
 
 
-def means(ranges: Mapping[str, Range], rows: int) -> dict[str, float]:
+def means(ranges: Mapping[str, ColumnRange], rows: int) -> dict[str, float]:
     """Return the mean of each score column, clipped to the range of the column's scores.
 
     >>> means({"toy": (0.3 * 3, 0.3, 0.3)}, 3)

@@ -16,7 +16,7 @@ from infolm_metric.core.inputs import Pairs, check_texts
 from infolm_metric.core.results import ChunkScores, reduce_references
 from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.menli.combination import CombinedMetric, scaled
-from infolm_metric.menli.settings import FORMULAS, MENLISettings
+from infolm_metric.menli.settings import NLI_FORMULAS, MENLISettings
 from infolm_metric.models.nli_scorer import NLIRun, NLIScorer
 
 
@@ -59,7 +59,7 @@ class MENLIRun(NLIRun[MENLISettings]):
         starts = np.cumsum(pairs.counts, dtype=np.int64) - np.asarray(pairs.counts)
         columns: dict[str, list[float]] = {}
         for name in settings.names:
-            low, high = min(FORMULAS[name]), max(FORMULAS[name])
+            low, high = min(NLI_FORMULAS[name]), max(NLI_FORMULAS[name])
             values = formula_values(name, probabilities)
             values = np.where(one_empty, low, np.where(both_empty, high, values))
             scores = reduce_references(values, pairs.counts, settings.multi_reference)
@@ -87,6 +87,14 @@ class MENLIRun(NLIRun[MENLISettings]):
     def model_fields(self) -> dict[str, object]:
         """Return the signature fields of both models."""
         return {**(self.other.signature_fields() if self.other else {}), **super().model_fields()}
+
+    def default_fields(self) -> set[str]:
+        """Return the names of the fields with default values, including the other metric's."""
+        names = super().default_fields()
+        if isinstance(self.other, CombinedMetric):
+            run = self.other.run
+            names |= {f"{run.settings.metric}.{name}" for name in run.signature.defaults}
+        return names
 
 
 class MENLIScorer(NLIScorer[MENLISettings]):
@@ -147,7 +155,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
 
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
         """Return the lower and upper bounds of a formula, or 0 and 1 for a combination."""
-        ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
+        ends = float(min(NLI_FORMULAS[name])), float(max(NLI_FORMULAS[name]))
         return ends if settings.combine_with is None else (0.0, 1.0)
 
     def _combined(self, settings: MENLISettings) -> CombinedMetric | None:
@@ -169,7 +177,7 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
     array([0.625])
     """
     e, n, c = probabilities.T
-    e_weight, n_weight, c_weight = FORMULAS[name]
+    e_weight, n_weight, c_weight = NLI_FORMULAS[name]
     return e_weight * e + n_weight * n + c_weight * c
 
 

@@ -21,7 +21,7 @@ from infolm_metric.core.settings import BUNDLED, Settings
 from infolm_metric.models.nli_settings import NLISettings
 
 # Weights of e, n and c; a score lies between the smallest and the largest weight.
-FORMULAS: dict[str, tuple[int, int, int]] = {
+NLI_FORMULAS: dict[str, tuple[int, int, int]] = {
     "e": (1, 0, 0),
     "-c": (0, 0, -1),
     "e-n": (1, -1, 0),
@@ -90,7 +90,7 @@ class MENLISettings(NLISettings):
             formula = (
                 self.formula.replace(" ", "") if isinstance(self.formula, str) else self.formula
             )
-            names = score_names("formula", formula, {name: name for name in FORMULAS})
+            names = score_names("formula", formula, {name: name for name in NLI_FORMULAS})
             object.__setattr__(self, "formula", names)
         baseline = resolve_baseline(self.metric, self.combine_baseline, "combine_baseline")
         object.__setattr__(self, "combine_baseline", baseline)
@@ -196,15 +196,14 @@ class MENLISettings(NLISettings):
             fields |= {"nli_weight": self.weight, "combine_with": self.other_name}
         return fields | ({"against": SOURCE} if self.task == SOURCE else {})
 
-    def label(self, name: str) -> str:
-        """Return the formula; in a combination, also the other metric and both weights.
+    def column(self, name: str) -> str:
+        """Return the name of a score in tables and files; a combination names both metrics.
 
-        >>> MENLISettings(combine_with="infolm").label("e-c")
-        '0.2 e-c + 0.8 infolm'
+        >>> MENLISettings().column("e"), MENLISettings(combine_with="infolm").column("e-c")
+        ('menli', 'menli_e-c+infolm')
         """
-        if self.other_name is None:
-            return name
-        return f"{self.weight:g} {name} + {1 - self.weight:g} {self.other_name}"
+        column = self.metric if name == TASKS[None]["formula"] else f"{self.metric}_{name}"
+        return column if self.other_name is None else f"{column}+{self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
         """Return settings with all formulas; if combined, return one object per token weighting.
@@ -213,7 +212,7 @@ class MENLISettings(NLISettings):
         >>> [settings.other.idf for settings in combinations]
         [False, 'references']
         """
-        settings = self.replace(formula=tuple(FORMULAS))
+        settings = self.replace(formula=tuple(NLI_FORMULAS))
         if self.other is None:
             return [settings]
         forms = [other.idf for other in self.other.baseline_settings()]

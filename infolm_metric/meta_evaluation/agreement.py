@@ -38,10 +38,10 @@ class Agreement:
     Attributes:
         metric: name of the metric.
         criterion: name of the criterion.
-        level: "system" or "text".
+        level: "system" or "segment".
         statistic: a coefficient from -1 to 1: "pearson", "spearman", "kendall" or "partial"
             (partial Pearson correlation given the text length); or an accuracy from 0 to 1:
-            "accuracy" (`pairwise_accuracy` of systems, `calibrated_accuracy` of texts) or
+            "accuracy" (`order_accuracy` of systems, `calibrated_accuracy` of texts) or
             "soft_accuracy" (`soft_pairwise_accuracy`).
         value: the statistic, NaN if it is not defined.
         low: lower bound of the bootstrap interval. NaN if it is not defined, as for the calibrated
@@ -121,14 +121,14 @@ def agreement(
 
     Args:
         human: criterion -> human scores, float64 [systems, samples], NaN for missing scores, higher
-            is better. If the systems are unknown, [texts]; the only level is then "text", which
+            is better. If the systems are unknown, [texts]; the only level is then "segment", which
             correlates all texts together, and accuracies are not computed.
         metrics: metric -> scores, same shape, higher is better; negate scores if lower is better.
             The name "length" is reserved.
         against: name or names of metrics to test the other metrics against.
         length: the text lengths, same shape. If the lengths differ, the metric "length", tests
             against this metric, and partial correlations given length are added.
-        levels: "system", "text" or a list of both (default: all levels that are defined).
+        levels: "system", "segment" or a list of both (default: all levels that are defined).
         missing: "drop" or "available", as in `correlation`.
         resamples: number of resamples for intervals and p-values, >= 1.
         seed: random seed for the resamples.
@@ -156,7 +156,7 @@ def agreement(
     has_systems = np.ndim(next(iter(human.values()))) > 1
     levels = tuple(dict.fromkeys([levels] if isinstance(levels, str) else levels))
     correlations.check_levels(levels, has_systems)
-    levels = levels or (correlations.LEVELS if has_systems else ("text",))
+    levels = levels or (correlations.LEVELS if has_systems else ("segment",))
     against = comparison_metrics(against, metrics, length)
     if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
@@ -315,9 +315,9 @@ def notes(table: AgreementTable) -> Iterator[str]:
             "rank in the same order; soft accuracy: how closely the metric's confidence in these "
             "rankings matches the humans'."
         )
-    if "text" in levels and table.systems:
+    if "segment" in levels and table.systems:
         yield (
-            "accuracy (text level): the fraction of text pairs within a sample for which the "
+            "accuracy (segment level): the fraction of text pairs within a sample for which the "
             "metric and humans agree on the order or on a tie. Metric differences up to a "
             "threshold count as ties; the threshold is fitted to these data for each metric."
         )
@@ -326,7 +326,8 @@ def notes(table: AgreementTable) -> Iterator[str]:
     if table.against:
         yield (
             "p: two-sided p-value for the difference in Pearson's r, not corrected for multiple "
-            "testing (system level: Williams' test, for at least 4 systems; text level: bootstrap)."
+            "testing (system level: Williams' test, for at least 4 systems; segment level: "
+            "bootstrap)."
         )
     for criterion, number in table.dropped.items():
         if number:

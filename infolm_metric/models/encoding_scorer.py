@@ -18,13 +18,16 @@ from infolm_metric.core.document_counts import count_tokens
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import ChunkScores, Result, reduce_references
-from infolm_metric.core.scorer import CHUNK, Progress, Run, Scorer, no_progress
+from infolm_metric.core.scorer import CHUNK_PAIRS, Progress, Run, Scorer, no_progress
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.core.tokenization import TokenizedText, WeightedText, tokenize
 from infolm_metric.models.checkpoints import Architecture, Checkpoint, ModelHolder, open_model
 from infolm_metric.models.out_of_domain import count_out_of_domain
 
 CACHED_TEXTS = 1 << 14  # maximum number of cached tokenized texts
+# Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
+CHUNK_TEXTS = 2048
+CHUNK_BYTES = 1 << 28
 TOKENIZED_DOCUMENTS = 1 << 12  # documents that are tokenized at a time
 
 Texts = Sequence[WeightedText]
@@ -116,7 +119,7 @@ class EncodingRun(Run[E]):
     @property
     def block_size(self) -> int:
         """Number of candidates or references that `score_matrix` encodes at a time."""
-        return CHUNK
+        return CHUNK_PAIRS
 
     # Texts.
 

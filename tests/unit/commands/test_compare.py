@@ -31,7 +31,7 @@ def test_compare_reports_the_means_of_score_and_a_verdict_per_system(infolm_outp
     files = ["fair.txt", "good.txt", "weak.txt", "same.txt"]
     arguments = (*files, "-r", "truth.txt", "--test", test, "--resamples", "200")
     result = json.loads(compare(*arguments, "--json"))
-    assert (result["against"], result["higher_is_better"]) == ("fair.txt", True)
+    assert result["against"] == "fair.txt" and result["metrics"]["toy"]["higher_is_better"]
     rows = result["systems"]["toy"]
     assert [row["system"] for row in rows] == files
     assert [row["verdict"] for row in rows] == [None, "better", "worse", "unsure"]
@@ -39,12 +39,12 @@ def test_compare_reports_the_means_of_score_and_a_verdict_per_system(infolm_outp
     for row in rows:
         single = json.loads(infolm_output(*score, "-c", row["system"]))
         assert row["mean"] == pytest.approx(single["toy"])
-        assert result["signature"] == single["signature"]
+        assert result["metrics"]["toy"]["signature"] == single["signature"]
         assert row["low"] <= row["mean"] <= row["high"]
     lines = compare(*arguments).splitlines()
     assert [line.split()[-1] for line in lines[2:5]] == ["better", "worse", "unsure"]
     assert "higher is better" in "\n".join(lines)
-    assert compare(*arguments, "--markdown").startswith("| system | toy |")
+    assert compare(*arguments, "--markdown").startswith("| metric | system | mean |")
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
@@ -67,11 +67,11 @@ def test_compare_respects_lower_is_better_and_counts_references_once(infolm):
     code, output, errors = infolm("compare", *files, "--json", "--resamples", "50")
     assert code == 0, errors
     result = json.loads(output)
-    rows = result["systems"]["fisher_rao_distance"]
+    rows = result["systems"]["infolm"]
     assert rows[1]["verdict"] == "worse" and rows[1]["mean"] > rows[0]["mean"]
     single = json.loads(infolm("score", "-c", "weak.txt", "-r", "truth.txt", "--json")[1])
     assert rows[1]["mean"] == pytest.approx(single["infolm"], abs=1e-6)
-    assert result["signature"] == single["signature"]
+    assert result["metrics"]["infolm"]["signature"] == single["signature"]
     assert errors.count("warning") <= 1
 
 
@@ -97,7 +97,25 @@ def test_a_worse_system_fails_on_request(infolm, names, code, words):
 def test_one_score_name_by_which_a_system_is_worse_is_enough(infolm):
     options = ("-r", "truth.txt", "-m", "l1", "-m", "fisher_rao", "--fail-if-worse")
     code, _, errors = infolm("compare", "good.txt", "weak.txt", *options, "--resamples", "50")
-    assert code == 1 and "weak.txt by fisher_rao_distance" in errors
+    assert code == 1 and "weak.txt by infolm_l1_distance, weak.txt by infolm" in errors
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_several_metrics_are_compared_in_one_table(infolm, compare):
+    arguments = ("fair.txt", "weak.txt", "-r", "truth.txt", "--resamples", "50")
+    both = ("--metric", "infolm", "--idf", "none")
+    output = compare(*arguments, *both)
+    rows = [line.split()[:2] for line in output.partition("\n\n")[0].splitlines()]
+    names = [["infolm", "fair.txt"], ["infolm", "weak.txt"]]
+    assert rows == [["metric", "system"], *names, ["toy", "fair.txt"], ["toy", "weak.txt"]]
+    assert "infolm: lower is better, toy: higher is better" in output
+    assert output.count("\nsignature: ") == 2
+    report = json.loads(compare(*arguments, *both, "--json"))
+    alone = json.loads(compare(*arguments, "--json"))
+    assert report["systems"]["toy"] == alone["systems"]["toy"]
+    assert [*report["metrics"]] == [*report["systems"]] == ["infolm", "toy"]
+    code, _, errors = infolm("compare", *arguments, *both, "--metric", "toy", "--fail-if-worse")
+    assert code == 1 and "weak.txt by infolm, weak.txt by toy" in errors
 
 
 def test_one_file_can_be_standard_input(compare, monkeypatch):
@@ -167,7 +185,7 @@ def test_intervals_stay_within_the_bounds_of_the_score(infolm_output):
     Path("two.txt").write_text("the cat\na green house\n")
     options = ("-r", "one.txt", "--model", "bundled", "--idf", "none", "--json")
     report = json.loads(infolm_output("compare", "one.txt", "two.txt", *options))
-    same, other = report["systems"]["fisher_rao_distance"]
+    same, other = report["systems"]["infolm"]
     assert (same["mean"], same["low"], same["high"]) == pytest.approx((0, 0, 0), abs=1e-6)
     assert (other["low"], other["high"]) == (0, 1)  # t with one degree of freedom is wide
 

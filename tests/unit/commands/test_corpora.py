@@ -49,7 +49,7 @@ def test_baseline_covers_every_measure_and_rescales_scores(infolm_output):
     output = infolm_output("baseline", "corpus.txt", "--pairs", 50, "-o", "b")
     lines = output.splitlines()
     assert len(lines) == 19 and lines[-1] == f"baseline: {Baseline.load('b')}"
-    assert "fisher_rao_distance, uniform weights: " in output
+    assert "infolm, uniform weights: " in output
     arguments = ("score", "the cat sat", "a dog", "--rescale-with-baseline", "b", "--json")
     result = json.loads(infolm_output(*arguments, "-m", "l1"))
     assert result["rescaled"] < 1 and f"|baseline:{Baseline.load('b')}|" in result["signature"]

@@ -60,13 +60,13 @@ def test_correlate_reports_the_results_of_agreement(correlate, tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), reuse_memory=0)
     ratings = read_ratings(ROWS)
     result = scorer.score(ratings.predictions, [list(group) for group in ratings.references])
-    metrics = {"fisher_rao_distance": -ratings.grid(result["scores"]), **ratings.metrics}
+    metrics = {"infolm": -ratings.grid(result["scores"]), **ratings.metrics}
     metrics["ter"] = -metrics["ter"]
     options = {"against": ["bleu"], "length": ratings.lengths, "resamples": 50}
     expected = agreement(ratings.human, metrics, **options)
     arguments = ("--against", "bleu", "--lower-is-better", "ter")
     report = json.loads(correlate("rows.jsonl", "--json", *arguments))
-    assert report.pop("signature") == result["signature"]
+    assert report.pop("metrics")["infolm"]["signature"] == result["signature"]
     cells = zip(report.pop("agreement"), expected.as_dict()["agreement"], strict=True)
     for cell, expected_cell in cells:
         p_values = expected_cell.pop("p_values")
@@ -75,15 +75,21 @@ def test_correlate_reports_the_results_of_agreement(correlate, tiny_bert):
     assert report.items() <= json.loads(json.dumps(expected.as_dict())).items()
 
 
-def test_source_column_is_used_in_place_of_references(correlate, tiny_nli):
-    rows = [{**row, "article": row["references"], "references": "a dog"} for row in ROWS]
-    write_lines(Path("sources.jsonl"), rows)
-    options = ("--metric", "menli", "--model", tiny_nli(), "--json")
-    by_sources = json.loads(correlate("sources.jsonl", "--source-column", "article", *options))
-    by_references = json.loads(correlate("rows.jsonl", *options))
-    assert "|against:source|" in by_sources.pop("signature")
-    assert "|against:" not in by_references.pop("signature")
-    assert by_sources == by_references
+def test_several_metrics_are_correlated_in_one_table(correlate):
+    both = ("--metric", "infolm", "--metric", "toy", "--idf", "none", "--level", "segment")
+    report = json.loads(correlate("rows.jsonl", *both, "--json"))
+    names = list(dict.fromkeys(cell["metric"] for cell in report["agreement"]))
+    assert names == ["infolm", "toy", "bleu", "ter", "length"]
+    directions = {name: entry["higher_is_better"] for name, entry in report["metrics"].items()}
+    assert directions == {"infolm": False, "toy": True}
+    alone = json.loads(correlate("rows.jsonl", "--metric", "toy", "--json", "--level", "segment"))
+    toy = [
+        [cell for cell in part["agreement"] if cell["metric"] == "toy"] for part in (report, alone)
+    ]
+    assert toy[0] == toy[1] and len(toy[0]) > 1
+    output = correlate("rows.jsonl", *both)
+    assert "infolm: lower is better, toy: higher is better" in output
+    assert output.count("\nsignature: ") == 2
 
 
 def test_rows_without_systems_are_pooled(correlate):
@@ -95,7 +101,7 @@ def test_rows_without_systems_are_pooled(correlate):
     expected = stats.pearsonr(*([row[name] for row in scored] for name in ("score", "bleu")))
     assert re.search(rf"score +bleu +{expected.statistic:.3f} ", output)
     assert "18 texts." in output and "score: 2 texts dropped" in output
-    assert "Text level, all texts together" in output and "System level" not in output
+    assert "Segment level, all texts together" in output and "System level" not in output
 
 
 @pytest.mark.parametrize("command", ["correlate", "estimate"])
@@ -152,7 +158,7 @@ def test_excluded_samples_and_human_texts_are_reported(correlate):
     person = {**gap[0], "system": "person", "prediction": None, "is_human": True}
     write_lines(Path("rows.jsonl"), [*gap, person])
     output = correlate("rows.jsonl", "--no-metric", "--level", "system")
-    assert "fluency: 1 sample dropped" in output and "Text level" not in output
+    assert "fluency: 1 sample dropped" in output and "Segment level" not in output
     assert "Skipped 1 human-written texts." in output
 
 
@@ -163,20 +169,20 @@ def test_error_for_constant_scores_names_the_metric_and_no_column(infolm_error):
     assert "metric 'toy': all 20 values are" in error and "column" not in error
 
 
-SAME_NAME = [{**row, "metrics": {"fisher_rao_distance": 1.0 * i}} for i, row in enumerate(ROWS)]
+SAME_NAME = [{**row, "metrics": {"infolm": 1.0 * i}} for i, row in enumerate(ROWS)]
 INVALID = [
     (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no score 'clarity' in 'human'"),
     (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no score 'x' in"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
     (ROWS, ["--resamples", "0"], "--resamples must be at least 1"),
     (ROWS, ["--seed", "-1"], "--seed must be at least 0"),
-    (ROWS, ["--against", "x"], "unknown metric to test against 'x'; known: 'fisher_rao_distance'"),
+    (ROWS, ["--against", "x"], "unknown metric to test against 'x'; known: 'infolm'"),
     (ROWS, ["--no-metric", "--against", "x"], "known: 'bleu', 'ter', 'length'"),
     (ROWS, ["--plot", "figure.pgn"], "unknown plot format 'pgn'; did you mean 'png'"),
     (ROWS, ["--plot", "nowhere/figure.png"], "cannot write nowhere/figure.png: no folder"),
     (ROWS, ["--rescale-with-baseline"], "unrecognized arguments: --rescale-with-baseline"),
     ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: system 'good' already has a text for id '0'"),
-    (SAME_NAME, [], "two metrics are named 'fisher_rao"),
+    (SAME_NAME, [], "two metrics are named 'infolm'"),
     (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "requires a system for each row"),
     (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric requires another metric's scores"),
 ]

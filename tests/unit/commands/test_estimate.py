@@ -60,11 +60,11 @@ def ends(interval) -> dict:
 
 def test_estimate_reports_the_results_of_estimate_mean(report, no_model):
     result = report("rows.jsonl", "--scores", "bleu")
-    assert result["signature"] is None
+    assert result["metrics"] == {}
     assert [*result["systems"]] == ["good", "weak"]
     for name, criteria in result["systems"].items():
         expected = estimate_mean(HUMAN[name], BLEU[name])
-        cell = criteria["fluency"]
+        cell = criteria["fluency"]["bleu"]
         assert (cell["rated"], cell["rows"]) == (40, SAMPLES)
         assert cell["ratings"] == ends(expected.ratings)
         assert cell["estimate"] == ends(expected.estimate)
@@ -82,8 +82,26 @@ def test_texts_are_scored_with_the_selected_metric(report):
     scorer, weak = ToyScorer(size=2), [row for row in ROWS if row["system"] == "weak"]
     scores = scorer.score(*([row[name] for row in weak] for name in ("prediction", "reference")))
     expected = estimate_mean(HUMAN["weak"], np.array(scores["scores"]))
-    assert result["systems"]["weak"]["fluency"]["estimate"] == ends(expected.estimate)
-    assert result["signature"] == scorer.signature()
+    assert result["systems"]["weak"]["fluency"]["toy"]["estimate"] == ends(expected.estimate)
+    assert result["metrics"]["toy"]["signature"] == scorer.signature()
+
+
+def test_each_metric_has_its_own_estimate(infolm_output, report):
+    write_lines(Path("rows.jsonl"), [row for row in ROWS if row["id"] < 60])
+    both = ("--metric", "toy", "--metric", "infolm", "--idf", "none")
+    result = report("rows.jsonl", *both)
+    alone = report("rows.jsonl", "--metric", "toy")
+    cells = result["systems"]["good"]["fluency"]
+    assert [*cells] == [*result["metrics"]] == ["toy", "infolm"]
+    assert cells["toy"] == alone["systems"]["good"]["fluency"]["toy"]
+    assert cells["toy"]["ratings"] == cells["infolm"]["ratings"]
+    assert [pair["metric"] for pair in result["differences"]] == ["toy", "infolm"]
+    lines = [
+        line.split()[:3] for line in infolm_output("estimate", "rows.jsonl", *both).splitlines()
+    ]
+    assert lines[:3] == [["system", "criterion", "metric"], ["good", "fluency", "toy"]] + [
+        ["good", "fluency", "infolm"]
+    ]
 
 
 def test_rows_without_systems_and_texts_are_one_system(report, no_model):
@@ -92,7 +110,7 @@ def test_rows_without_systems_and_texts_are_one_system(report, no_model):
     Path("rows.csv").write_text(content + "\n")
     result = report("rows.csv", "--scores", "mine")
     expected = estimate_mean(HUMAN["good"], BLEU["good"])
-    assert result["systems"]["all texts"]["score"]["estimate"] == ends(expected.estimate)
+    assert result["systems"]["all texts"]["score"]["mine"]["estimate"] == ends(expected.estimate)
     assert result["differences"] == []
 
 
@@ -100,8 +118,8 @@ def test_a_system_without_some_samples_is_estimated_from_its_own_rows(report):
     write_lines(Path("rows.jsonl"), ROWS[: SAMPLES + 100])
     result = report("rows.jsonl", "--scores", "bleu")
     expected = estimate_mean(HUMAN["weak"][:100], BLEU["weak"][:100])
-    assert result["systems"]["weak"]["fluency"]["rows"] == 100
-    assert result["systems"]["weak"]["fluency"]["estimate"] == ends(expected.estimate)
+    assert result["systems"]["weak"]["fluency"]["bleu"]["rows"] == 100
+    assert result["systems"]["weak"]["fluency"]["bleu"]["estimate"] == ends(expected.estimate)
 
 
 @pytest.mark.parametrize(("rated", "warns"), [(29, True), (30, False)])
@@ -117,7 +135,7 @@ def test_equal_ratings_have_no_interval(infolm):
     write_lines(Path("rows.jsonl"), rows)
     code, output, errors = infolm("estimate", "rows.jsonl", "--scores", "bleu", "--json")
     assert code == 0 and "have no interval" in errors
-    cell = json.loads(output)["systems"]["good"]["fluency"]
+    cell = json.loads(output)["systems"]["good"]["fluency"]["bleu"]
     nothing = {"mean": 5.0, "low": None, "high": None}
     assert cell["ratings"] == cell["estimate"] == nothing
     assert cell["equivalent_ratings"] is None
@@ -144,7 +162,8 @@ REJECTED = [
     (ROWS, ["--plan", "121"], "at most 120 (all ids), got 121"),
     (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must be in [-1, 1], got 1.5"),
     (ROWS, ["--plan", "40", "--seed", "-1"], "--seed must be at least 0, got -1"),
-    (ROWS, ["--measure", "l1", "--measure", "l2"], "single score, got l1_distance, l2"),
+    (ROWS, ["--plan", "40", "-m", "l1", "-m", "l2"], "single score, got infolm_l1_distance, "),
+    (ROWS, ["--plan", "40", *BY_TOY, "--metric", "infolm"], "single score, got toy, infolm"),
     (ROWS, ["--source-column", "a"], "unrecognized arguments: --source-column"),
     ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
     ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none; use --scores NAME"),

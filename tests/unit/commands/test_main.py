@@ -12,10 +12,12 @@ import pytest
 
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
-from infolm_metric.commands.options import progress_enabled, read_settings
+from infolm_metric.commands.options import progress_enabled, read_metrics, read_settings
+from infolm_metric.commands.parser import Parser
 from infolm_metric.core import __version__
-from infolm_metric.infolm.settings import InfoLMSettings
+from infolm_metric.core.settings import flags, ordered_fields
 from infolm_metric.menli.settings import MENLISettings
+from infolm_metric.metrics import METRICS
 
 
 def test_help_lists_all_commands_and_every_command_has_help(infolm):
@@ -29,44 +31,57 @@ def test_help_lists_all_commands_and_every_command_has_help(infolm):
     assert "infolm register" in output and infolm("--version")[:2] == (0, f"infolm {__version__}\n")
 
 
-def test_error_names_the_metric_that_an_option_belongs_to(infolm_error):
-    for flag in ("--sources", "--formula"):
-        errors = infolm_error("score", "--metric", "baryscore", flag, "x", "a", "b")
-        assert f"{flag} is an option of --metric menli" in errors
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_defaults_match_the_help_text(name):
-    command = importlib.import_module(f"infolm_metric.commands.{name}")
-    parser = argparse.ArgumentParser(add_help=False)
-    command.add_options(parser, [InfoLMSettings])
+    parser = Parser(prog="infolm")
+    importlib.import_module(f"infolm_metric.commands.{name}").add_options(parser)
     for action in parser._actions:
         words = re.search(r"\(default: (\d[\d.]*)", action.help or "")
         if words and action.default != []:
             assert action.default in (None, float(words[1])), action.dest
 
 
-@pytest.mark.parametrize("command", ["score", "compare", "correlate", "robustness", "baseline"])
-def test_help_shows_the_settings_of_the_selected_metric(infolm, command):
-    for flag in (["--metric", "toy"], ["--metric=toy"]):
-        code, output, _ = infolm(command, *flag, "--help")
-        assert code == 0 and "--size" in output and "--revision" not in output
-    assert "--size" not in infolm(command, "--help")[1]
+WITH_METRICS = ["score", "compare", "correlate", "estimate", "select", "robustness", "baseline"]
 
 
-def test_help_describes_idf_for_combinations_only_if_no_metric_has_its_own(infolm):
-    for names in (["menli"], ["menli", "infolm"], ["infolm", "menli"]):
-        flags = [f"--metric={name}" for name in names]
-        output = infolm("robustness", *flags, "--help")[1]
-        assert ("weights for the metric in --combine-with" in output) == (names == ["menli"])
+@pytest.mark.parametrize("command", WITH_METRICS)
+def test_help_lists_the_settings_of_every_metric_once_whatever_the_other_words(infolm, command):
+    output = infolm(command, "--help")[1]
+    assert infolm(command, "--metric", "toy", "--help")[1] == output
+    groups = output.split("settings of ")
+    for name, metric in METRICS.items():
+        for field in ordered_fields(metric.settings_type()):
+            for flag in flags(field)[-1:]:
+                if (command, flag) not in {("baseline", "--measure"), ("baseline", "--formula")}:
+                    assert len(re.findall(rf"^  (-., )?{flag} ", output, re.M)) == 1
+        (group,) = [group for group in groups if group.startswith(f"{name}:")] or [""]
+        assert bool(group) == (name != "baryscore" or "--layers" in output)
+    assert "--size N" in next(group for group in groups if group.startswith("toy:"))
+
+
+@pytest.mark.parametrize("command", ["score a b", "select -", "estimate -", "baseline a -o b"])
+def test_a_setting_that_no_chosen_metric_has_is_rejected(infolm_error, command):
+    words = command.split()
+    settings = {"--direction=rh": "menli", "--layers=2": "baryscore", "-t=2": "infolm"}
+    for flag, owner in settings.items():
+        errors = infolm_error(*words, "--metric", "toy", flag)
+        assert f"is a setting of {owner}, not of toy. Omit it, or pass --metric {owner}" in errors
+    errors = infolm_error(*words, "--metric", "toy", "--idf", "none")
+    assert "a setting of infolm, baryscore, menli, not of toy" in errors
 
 
 INVALID = [
     (["scor", "a", "b"], "unknown command 'scor'; did you mean 'score'?"),
     (["tune"], "unknown command 'tune'; known: "),
     (["score", "--temp", "1", "a", "b"], "arguments: --temp; did you mean '--temperature'?"),
-    (["score", "--size=3", "a", "b"], "unrecognized arguments: --size=3"),
-    (["score", "--metric", "toy", "-t", "2", "a", "b"], "unrecognized arguments: -t"),
+    (["score", "--size=3", "a", "b"], "--size is a setting of toy, not of infolm"),
+    (["score", "--metric", "toy", "--metric", "toy", "a", "b"], "'toy' passed twice"),
+    (["select", "--metric", "toy", "--metric", "infolm", "-"], "--metric: passed twice"),
+    (["score", "--model", "x", "--model", "y", "a", "b"], "--model: passed twice. Remove"),
+    (["score", "--model", "infolm=x", "--model", "infolm=y", "a", "b"], "passed twice for infolm"),
+    (["score", "--model", "menli=x", "a", "b"], "--model menli=x requires --metric menli"),
+    (["score", "--model", "infoml=x", "a", "b"], "did you mean 'infolm'?"),
+    (["score", "--model", "infolm=", "a", "b"], "--model infolm= has no name"),
     (
         ["score", "--metric", "tog", "a", "b"],
         "--metric: invalid choice: 'tog'; did you mean 'toy'?",
@@ -144,8 +159,19 @@ def test_failure_exits_with_code_1_and_verbose_adds_a_traceback(infolm):
 
 
 def test_idf_is_not_applied_to_a_metric_without_token_weights():
-    settings = read_settings("menli", argparse.Namespace(metric=["infolm", "menli"], idf="none"))
-    assert settings == MENLISettings()
+    arguments = argparse.Namespace(metric=["infolm", "menli"], idf="none", model_name_or_path=[])
+    assert read_settings("menli", arguments) == MENLISettings()
+    arguments.metric = ["menli", "toy"]
+    with pytest.raises(ValueError, match="menli has no token weights"):
+        read_settings("menli", arguments)
+
+
+def test_a_model_applies_to_all_metrics_or_to_one():
+    words = ["--metric", "infolm", "--metric", "menli", "--model", "a/b", "--model", "menli=c/d"]
+    parser = Parser(prog="infolm")
+    importlib.import_module("infolm_metric.commands.score").add_options(parser)
+    arguments = parser.parse_args([*words, "a", "b"])
+    assert [item.model_name_or_path for item in read_metrics(arguments)] == ["a/b", "c/d"]
 
 
 def test_progress_is_shown_only_on_a_terminal(monkeypatch):

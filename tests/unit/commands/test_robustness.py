@@ -60,6 +60,18 @@ def test_settings_apply_to_the_metrics_that_have_them(infolm_output, cases, tiny
     assert table.count("\nmean") == 6 and "\ntoy: metric:toy|" in table
 
 
+def test_scores_are_named_after_their_metric(infolm_output, cases, tiny_bert):
+    options = ("--metric", "infolm", "--model", tiny_bert, "--idf", "none", "--json")
+    names = {
+        ("kl",): ["infolm_kl_divergence"],
+        ("fisher_rao", "l1"): ["infolm", "infolm_l1_distance"],
+    }
+    for measures, expected in names.items():
+        words = [word for measure in measures for word in ("-m", measure)]
+        output = infolm_output("robustness", "cases.jsonl", *options, *words)
+        assert list(json.loads(output)["metrics"]) == expected
+
+
 def test_external_scores_need_no_metric(infolm_output, infolm_error, cases):
     for row in cases:
         row["bleu.paraphrase"] = None if row["paraphrase"] is None else 0.5
@@ -75,7 +87,7 @@ def test_external_scores_need_no_metric(infolm_output, infolm_error, cases):
 
 
 INVALID = [
-    (["robustness", "cases.jsonl", "--size", "2"], "unrecognized arguments: --size"),
+    (["robustness", "cases.jsonl", "--size", "2"], "--size is a setting of toy, not of infolm"),
     (["robustness", "cases.jsonl", "--idf", "separate"], "--idf separate would compute"),
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
     (["robustness", "cases.jsonl", "--lower-is-better", "bleu"], "bleu requires --scores"),

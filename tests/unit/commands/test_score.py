@@ -4,16 +4,15 @@ import csv
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from infolm_metric import InfoLMScorer
-from infolm_metric.core.baselines import Baseline
 from tests import typed_rows
 from tests.nearly_equal import assert_nearly_equal, assert_text_nearly_equal
-from tests.project_files import ROOT
 from tests.random_pairs import write_lines
 from tests.toy import ToyScorer
 from tests.unit.commands.conftest import TEXTS
@@ -133,23 +132,14 @@ def test_texts_and_other_columns_come_out_as_they_went_in(infolm_output, name, e
     ]
 
 
-def test_sources_replace_references(infolm_output, infolm_error, score, tiny_nli):
-    pairs = zip(CANDIDATES, REFERENCES, strict=True)
-    rows = [{"prediction": text, "article": source, "references": ["x"]} for text, source in pairs]
-    write_lines(Path("data.jsonl"), rows)
-    model, column = ("--metric", "menli", "--model", tiny_nli()), ("--source-column", "article")
-    by_references = score(*model, *FILES)
+def test_task_source_scores_against_sources(infolm_output, score, tiny_nli):
+    model = ("--metric", "menli", "--model", tiny_nli(), "--formula=-c", "--direction", "rh")
+    by_references, by_sources = score(*model, *FILES), score(*model, *FILES, "--task", "source")
+    assert_nearly_equal(by_sources["scores"], by_references["scores"])
     assert "|against:" not in by_references["signature"]
-    for source in (("-c", "sys.txt", "--sources", "ref.txt"), ("data.jsonl", *column)):
-        by_sources = score(*model, *source)
-        assert_nearly_equal(by_sources["scores"], by_references["scores"])
-        assert "|against:source|" in by_sources["signature"]
-    job = ("score", *model, "data.jsonl", "-o", "scores.jsonl")
-    assert "|against:source|" in infolm_output(*job, *column)
-    scores = [json.loads(line)["e"] for line in Path("scores.jsonl").read_text().splitlines()]
-    assert_nearly_equal(scores, by_references["scores"])
-    errors = infolm_error(*job, "--reference-column", "article")
-    assert "against is unset instead of source" in errors
+    assert "|against:source|" in by_sources["signature"]
+    job = infolm_output("score", *model, *FILES, "--task", "source", "-o", "scores.jsonl")
+    assert "|against:source|" in job
 
 
 def test_idf_option_applies_to_the_combined_metric(infolm_output, infolm_error, tiny_nli):
@@ -176,7 +166,8 @@ OPTIONS = [
 
 @pytest.mark.parametrize(("arguments", "settings"), OPTIONS)
 def test_options_have_the_effect_of_their_settings(score, scorer, arguments, settings):
-    expected = scorer.score(CANDIDATES, REFERENCES, **settings).as_dict()
+    result = scorer.score(CANDIDATES, REFERENCES, **settings)
+    expected = result.renamed(scorer.settings.replace(**settings).column).as_dict()
     assert_nearly_equal(score(*FILES, *arguments), expected)
 
 
@@ -187,9 +178,9 @@ def test_summary_shows_pairs_direction_and_bounds(infolm, scorer):
     _, output, _ = infolm("score", *FILES, "-m", "l2", "-m", "kl")
     result = scorer.score(CANDIDATES, REFERENCES, information_measure=["l2", "kl"])
     lines = [
-        f"l2_distance: {result.mean('l2_distance'):.6g} "
+        f"infolm_l2_distance: {result.mean('l2_distance'):.6g} "
         "(mean of 3 pairs; lower is better; 0 = the same distribution, maximum 1.41421)",
-        f"kl_divergence: {result.mean('kl_divergence'):.6g} "
+        f"infolm_kl_divergence: {result.mean('kl_divergence'):.6g} "
         "(mean of 3 pairs; lower is better; 0 = the same distribution, no maximum)",
         f"signature: {result.signature}",
     ]
@@ -235,8 +226,8 @@ RESCALED = ["--model", "bundled", "--idf", "none", "--rescale-with-baseline"]
 NEW_COLUMNS = [
     ("pair", ["--metric", "toy"]),
     ("toy", ["--metric", "toy"]),
-    ("fisher_rao_distance_rescaled", RESCALED),
-    ("e_probabilities_c", ["--metric", "menli", "--model", "bundled", "--probabilities"]),
+    ("infolm_rescaled", RESCALED),
+    ("menli_e-c+recall", ["--metric", "menli", "--model", "bundled", "--task", "answer"]),
 ]
 
 
@@ -289,6 +280,89 @@ def test_warnings_go_to_standard_error(infolm):
     assert errors.startswith("infolm: warning: 1 of 2 texts") and "window" in errors
 
 
+# Several metrics
+
+
+BOTH = ("--metric", "toy", "--metric", "infolm")
+
+
+@pytest.fixture
+def both(scorer):
+    """Scores of the toy metric and of InfoLM, by column."""
+    result = scorer.score(CANDIDATES, REFERENCES, idf=False)
+    return {"toy": toy_scores(CANDIDATES, REFERENCES), "infolm": result.scores[FISHER_RAO]}
+
+
+def test_summary_of_several_metrics_is_a_table_with_the_scores_of_single_calls(infolm_output, both):
+    header, *rows = infolm_output("score", *FILES, *BOTH, "--idf", "none").splitlines()
+    assert header.split() == ["metric", "mean", "better", "unrelated", "verdict"]
+    for row, (name, scores) in zip(rows, both.items(), strict=False):
+        assert row.split()[0] == name
+        assert float(row.split()[1]) == pytest.approx(sum(scores) / 3, rel=1e-5)
+    assert rows[0].split()[2] == "higher" and rows[1].split()[2] == "lower"
+    assert [line[:21] for line in rows[2:]] == ["signature: metric:toy", "signature: metric:inf"]
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.tsv", "pairs.txt"])
+def test_tables_have_a_column_per_metric(infolm_output, both, name):
+    options = ["--per-pair"] if name == "pairs.txt" else []
+    infolm_output("score", *FILES, *BOTH, "--idf", "none", *options, "-o", name)
+    table = pd.read_csv(name, sep="," if name.endswith("csv") else "\t", comment="#")
+    assert [*table][-2:] == ["toy", "infolm"]
+    for column, scores in both.items():
+        assert list(table[column]) == pytest.approx(scores, rel=1e-5)
+
+
+def test_json_of_several_metrics_contains_the_result_of_each(score):
+    report = score(*FILES, *BOTH, "--idf", "none", "--size", 2)["metrics"]
+    assert report["toy"] == score(*FILES, "--metric", "toy", "--size", 2)
+    assert_nearly_equal(report["infolm"], score(*FILES, "--idf", "none"))
+
+
+def test_scores_are_named_after_the_metric_and_a_combination_after_both(infolm_output):
+    options = ("--model", "bundled", "--metric", "menli", "--per-pair")
+    names = {
+        (): "menli",
+        ("--formula", "e"): "menli",
+        ("--formula", "e-c"): "menli_e-c",
+        ("--combine-with", "baryscore"): "menli+baryscore",
+        ("--task", "answer"): "menli_e-c+recall",
+        ("--metric", "infolm", "-m", "fisher_rao", "-m", "kl", "--idf", "none"): (
+            "menli\tinfolm\tinfolm_kl_divergence"
+        ),
+    }
+    for words, name in names.items():
+        output = infolm_output("score", *options, *words, "A cat sat.", "The cat slept.")
+        assert output.splitlines()[0] == f"pair\t{name}"
+
+
+def test_every_scored_row_is_rejected_before_any_metric_is_loaded(infolm_error, no_model):
+    write_lines(Path("old.jsonl"), [{"prediction": "a", "reference": "b", "infolm": 1}])
+    errors = infolm_error("score", "old.jsonl", *BOTH, "-o", "new.csv")
+    assert "column 'infolm' already exists" in errors
+    assert "a job scores one metric, got toy, infolm" in infolm_error(
+        "score", "old.jsonl", *BOTH, "-o", "new.jsonl"
+    )
+
+
+def test_score_only_prints_one_number_also_beside_a_file(infolm_output, infolm_error):
+    number = f"{sum(toy_scores(CANDIDATES, REFERENCES)) / 3:.6g}\n"
+    for output in ((), ("-o", "scores.csv"), ("-o", "scores.jsonl")):
+        assert infolm_output("score", *FILES, "--metric", "toy", "-b", *output) == number
+    assert len(pd.read_csv("scores.csv")) == 3
+    for options in (BOTH, ("-m", "l1", "-m", "l2"), ("--rescale-with-baseline",), ("--json",)):
+        errors = infolm_error("score", *FILES, "-b", "--model", "bundled", *options)
+        assert "-b prints a single number" in errors
+
+
+def test_short_signature_is_printed_on_request(infolm_output, score):
+    arguments = ("a cat", "the cat", "--model", "bundled", "--idf", "none")
+    signature = score(*arguments, "--short-signature")["signature"]
+    assert f"signature: {signature}" in infolm_output("score", *arguments)
+    short = infolm_output("score", *arguments, "--short-signature").splitlines()[-1]
+    assert re.fullmatch(r"signature: metric:infolm\|idf:no\|model:\S+@\S+\|infolm:[\d.]+", short)
+
+
 # Interpretation of a score
 
 
@@ -306,9 +380,8 @@ VERDICTS = [
 
 @pytest.mark.parametrize(("texts", "verdict"), VERDICTS)
 def test_summary_interprets_the_score_in_words(infolm_output, texts, verdict):
-    bundled = Baseline.load(ROOT / "infolm_metric/bundled/infolm_baseline.json")
-    signature = InfoLMScorer(model_name_or_path="bundled").signature(idf=False)
-    stats = bundled.find(signature, "uniform", 1)
+    run = InfoLMScorer(model_name_or_path="bundled", idf=False).prepare()
+    stats = run.unrelated([1])[1][FISHER_RAO]
     low, *_, high = stats.deciles
     range_text = f"80% between {low:.3f} and {high:.3f} ("
     for options in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
@@ -336,7 +409,7 @@ def test_a_template_gets_a_verdict_only_with_other_weights_or_its_own_baseline(i
 def test_different_texts_are_never_called_identical(infolm_output):
     texts = [f"The meeting is on {day}." for day in ("Friday", "Monday", "Tuesday")]
     output = infolm_output("score", "--model", "bundled", *texts)
-    assert output.startswith("fisher_rao_distance: 0 ") and "identical" not in output
+    assert output.startswith("infolm: 0 ") and "identical" not in output
     assert "no verdict, because of" in output
     equal = infolm_output("score", "--model", "bundled", *texts[:1] * 2)
     assert "this pair is identical" in equal
@@ -359,7 +432,7 @@ def test_rescaled_scores_are_shown_on_request(infolm, infolm_error):
     texts = ("the cat sat", "the cat sat")
     arguments = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
     lines = summary_lines(infolm(*arguments)[1])
-    assert lines[-1].startswith(f"{FISHER_RAO} rescaled: 1 (1 = best possible score, ")
+    assert lines[-1].startswith("infolm_rescaled: 1 (1 = best possible score, ")
     assert infolm(*arguments, "--per-pair")[1].splitlines()[1] == "1\t0\t1"
     assert "temperature is 2.0 instead of 1.0" in infolm_error(*arguments, "-t", 2)
 
@@ -368,7 +441,7 @@ def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
     texts = ("The cat sat.", "The cat sat.")
     options = ("--metric", "menli", "--model", "bundled", "--rescale-with-baseline")
     line = summary_lines(infolm_output("score", *texts, *options))[-1]
-    assert line.startswith("e rescaled: 0.9") and "copy" not in line
+    assert line.startswith("menli_rescaled: 0.9") and "copy" not in line
 
 
 # Invalid input

@@ -73,6 +73,14 @@ def test_results_merge_with_dictionaries_and_convert_to_them():
     assert json.loads(json.dumps(dict(result))) == result.as_dict()
 
 
+def test_renamed_result_has_the_new_names_everywhere():
+    result = make_result(ONE, rescaled=RESCALED, baseline=BASELINE).renamed("x_{}".format)
+    assert result.columns().keys() == {"x_l1_distance", "x_l1_distance_rescaled"}
+    assert (result["x_l1_distance"], result["baseline"]["mean"]) == (1.0, 2.0)
+    several = make_result(SCORES, several=True).renamed("x_{}".format)
+    assert several["infolm"] == {"x_l1_distance": 1.0, "x_kl_divergence": 0.125}
+
+
 def test_columns_contain_scores_and_rescaled_scores():
     assert make_result(ONE, rescaled=RESCALED).columns() == {
         **ONE,
@@ -83,7 +91,7 @@ def test_columns_contain_scores_and_rescaled_scores():
 @given(st.data(), st.lists(st.floats(0, 100), min_size=2, max_size=8))
 def test_joined_results_of_parts_equal_the_result_of_the_whole(data, scores):
     cut = data.draw(st.integers(1, len(scores) - 1))
-    kinds = (*results.KINDS, "texts", "tokens")
+    kinds = (*results.WARNING_KINDS, "texts", "tokens")
     numbers = st.fixed_dictionaries(dict.fromkeys(kinds, st.integers(0, 30)))
 
     def result(values, counts):
@@ -137,7 +145,9 @@ def test_references_are_reduced_to_the_minimum_the_maximum_or_the_mean(groups):
 # Warnings
 
 
-@pytest.mark.parametrize("kind", [kind for kind in results.KINDS if kind != "few_documents"])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in results.WARNING_KINDS if kind != "few_documents"]
+)
 def test_each_category_triggers_a_single_warning_with_its_count(kind):
     counts = Counter({"pairs": 4, "texts": 4, "tokens": 4, kind: 2})
     assert results.nonzero_counts(counts) == {kind: 2}

@@ -6,11 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import infolm_metric
 from infolm_metric import IDF, InfoLMScorer, InfoLMSettings
 from infolm_metric.core import scorer as core_scorer
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations.torchmetrics import TextMetric
 from infolm_metric.jobs.resume import run_job
+from infolm_metric.metrics import METRICS
 from infolm_metric.models import encoding_scorer
 from infolm_metric.tables import Source
 from tests.nearly_equal import assert_nearly_equal
@@ -37,8 +39,8 @@ def test_a_scorer_shows_the_settings_that_differ_from_the_defaults():
 @pytest.mark.parametrize("size", [1, 7, 39, 40])
 def test_chunk_size_and_read_ahead_do_not_change_scores(size, monkeypatch, capfd):
     expected = ToyScorer().score(CANDIDATES, REFERENCES)
-    monkeypatch.setattr(core_scorer, "CHUNK", size)
-    monkeypatch.setattr(core_scorer, "PART", size)
+    monkeypatch.setattr(core_scorer, "CHUNK_PAIRS", size)
+    monkeypatch.setattr(core_scorer, "STREAMED_PAIRS", size)
     result = ToyScorer().score(CANDIDATES, REFERENCES)
     assert result == expected and result.counts == expected.counts
     rows = ToyScorer().stream(zip(CANDIDATES, REFERENCES, strict=True))
@@ -52,15 +54,15 @@ def test_a_stream_is_read_lazily_and_invalid_pairs_are_named():
     read = []
 
     def pairs():
-        for number in range(2 * core_scorer.PART + 1):
+        for number in range(2 * core_scorer.STREAMED_PAIRS + 1):
             read.append(number)
-            yield "a", "b" if number < 2 * core_scorer.PART else None
+            yield "a", "b" if number < 2 * core_scorer.STREAMED_PAIRS else None
 
     rows = ToyScorer().stream(pairs())
     assert read == []
     next(rows)
-    assert len(read) <= core_scorer.PART + 1
-    with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.PART}\]"):
+    assert len(read) <= core_scorer.STREAMED_PAIRS + 1
+    with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.STREAMED_PAIRS}\]"):
         list(rows)
 
 
@@ -248,3 +250,16 @@ def test_distinct_documents_are_counted_after_truncation(scorer):
     for changes, number in (({}, 3), (short, 1), ({**short, "long_text": "window"}, 3)):
         result, _ = score_corpus(scorer, 3, references, **changes)
         assert result["warnings"]["few_documents"] == number
+
+
+@pytest.mark.parametrize("metric", ["infolm", "baryscore"])
+def test_score_scores_with_any_metric(metric):
+    pairs, model = (CANDIDATES[:3], REFERENCES[:3]), {"model_name_or_path": "bundled", "idf": False}
+    result = infolm_metric.score(*pairs, metric=metric, **model)
+    expected = METRICS[metric].scorer_type()(**model).score(*pairs)
+    assert result.signature == expected.signature
+    assert_nearly_equal(result["scores"], expected["scores"])
+    with pytest.raises(ValueError, match="did you mean 'baryscore'"):
+        infolm_metric.score(CANDIDATES, REFERENCES, metric="baryscroe")
+    with pytest.raises(TypeError, match="did you mean 'idf'"):
+        infolm_metric.score(CANDIDATES, REFERENCES, metric=metric, idff=False)

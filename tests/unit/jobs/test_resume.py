@@ -75,7 +75,7 @@ def test_job_writes_the_scores_of_one_call_and_the_input_columns(tiny_bert, opti
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **options)
     result = job(scorer)
     sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
-    expected = scorer.score(*sides)
+    expected = scorer.score(*sides).renamed(scorer.settings.column)
     names = list(expected.columns())
     for number, (row, input_row) in enumerate(zip(read_output(), ROWS, strict=True), 1):
         assert list(row) == ["pair", *input_row, *names]
@@ -110,7 +110,7 @@ def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
     texts = [f"the {a} {b}" for a in ("cat", "dog", "rain") for b in ("sat", "ran", "fell", "is")]
     scorer.make_baseline(texts, 20, 2).save("baseline")
     result = job(scorer, rescale_with_baseline="baseline")
-    assert result.means.keys() == {"fisher_rao_distance", "fisher_rao_distance_rescaled"}
+    assert result.means.keys() == {"infolm", "infolm_rescaled"}
     assert "|baseline:file-" in result.signature and result.baseline
     assert job(scorer, rescale_with_baseline="baseline") == replace(result, resumed=len(ROWS))
     with pytest.raises(ValueError, match="baseline is unset instead of file-"):
@@ -122,7 +122,7 @@ def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.integers(1, 9))
 def test_means_are_within_the_range_of_the_scores(scores, chunk):
-    ranges: dict[str, resume.Range] = {}
+    ranges: dict[str, resume.ColumnRange] = {}
     for start in range(0, len(scores), chunk):
         ranges = resume.add_scores(ranges, {"toy": scores[start : start + chunk]})
     mean = resume.means(ranges, len(scores))["toy"]
@@ -273,7 +273,7 @@ def test_finished_job_needs_no_model(tiny_bert, request):
 @pytest.mark.parametrize("idf", [False, "references", "separate"])
 @pytest.mark.filterwarnings("ignore:infolm")
 def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeypatch, idf):
-    monkeypatch.setattr(resume, "COUNTED", 7)
+    monkeypatch.setattr(resume, "COUNTED_PAIRS", 7)
     reads = []
 
     def read():

@@ -12,12 +12,16 @@ from infolm_metric.meta_evaluation import (
     calibrated_accuracy,
     compare_metrics,
     correlation,
-    pairwise_accuracy,
-    partial_correlation,
     soft_pairwise_accuracy,
 )
 from infolm_metric.meta_evaluation.agreement import format_cell, format_p_value, level_rows, notes
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, common_scores, partial_pearson
+from infolm_metric.meta_evaluation.correlations import (
+    COEFFICIENTS,
+    common_scores,
+    mean_over_samples,
+    order_accuracy,
+    partial_pearson,
+)
 from infolm_metric.meta_evaluation.significance import (
     difference_p_value,
     draw,
@@ -34,7 +38,7 @@ def grids(systems=6, samples=8):
     return {"fluency": human}, metrics, random.integers(5, 40, size=human.shape).astype(float)
 
 
-@pytest.mark.parametrize("level", ["system", "text"])
+@pytest.mark.parametrize("level", ["system", "segment"])
 @pytest.mark.parametrize("missing", ["drop", "available"])
 def test_every_cell_equals_its_statistic_computed_separately(level, missing):
     human, metrics, length = grids()
@@ -59,14 +63,18 @@ def test_every_cell_equals_its_statistic_computed_separately(level, missing):
             expected = compare_metrics(*means, name).p_value
         assert cell.p_values["bleu"] == pytest.approx(expected, abs=1e-6)
     cell = table.find("mine", "fluency", level, "partial")
-    expected = partial_correlation(human_scores, scores, characters, level, "available")
+    expected = mean_over_samples(partial_pearson, [human_scores, scores, characters], level)
     assert cell.value == pytest.approx(expected)
     values = resample(partial_pearson, [human_scores, scores, characters], draws, level)
     assert (cell.low, cell.high) == pytest.approx(np.nanquantile(values, [0.025, 0.975]))
-    accuracy = pairwise_accuracy if level == "system" else calibrated_accuracy
     cell = table.find("mine", "fluency", level, "accuracy")
-    assert cell.value == pytest.approx(accuracy(human_scores, scores, level, "available"))
-    assert math.isnan(cell.low) == math.isnan(cell.p_values["bleu"]) == (level == "text")
+    expected = (
+        mean_over_samples(order_accuracy, [human_scores, scores], level)
+        if level == "system"
+        else calibrated_accuracy(human_scores, scores, "available")
+    )
+    assert cell.value == pytest.approx(expected)
+    assert math.isnan(cell.low) == math.isnan(cell.p_values["bleu"]) == (level == "segment")
     if level == "system":
         cell = table.find("mine", "fluency", level, "soft_accuracy")
         expected = soft_pairwise_accuracy(human_scores, scores, missing="available", seed=3)
@@ -83,10 +91,10 @@ def test_texts_without_systems_get_segment_level_correlations_only():
     criteria = {"fluency": human["fluency"].ravel()}
     table = agreement(criteria, flat, length=length.ravel(), resamples=30)
     assert (table.systems, table.samples, table.dropped) == (0, {"fluency": 47}, {"fluency": 1})
-    assert table.names("level") == ["text"]
+    assert table.names("level") == ["segment"]
     assert table.names("statistic") == ["pearson", "spearman", "kendall", "partial"]
     sides = [grid.ravel()[np.arange(48) != 5] for grid in (human["fluency"], metrics["mine"])]
-    cell = table.find("mine", "fluency", "text", "pearson")
+    cell = table.find("mine", "fluency", "segment", "pearson")
     assert cell.value == pytest.approx(np.corrcoef(*sides)[0, 1])
     texts = np.random.default_rng(0).integers(47, size=(30, 47))
     values = [np.corrcoef(*(side[row] for side in sides))[0, 1] for row in texts]
@@ -96,18 +104,18 @@ def test_texts_without_systems_get_segment_level_correlations_only():
 @pytest.mark.parametrize("against", [["length", "bleu"], ["bleu", "length", "bleu"], "bleu"])
 def test_length_is_included_exactly_once_in_the_comparison(against):
     human, metrics, length = grids()
-    options = {"length": length, "levels": ["system", "text", "system"], "resamples": 20}
+    options = {"length": length, "levels": ["system", "segment", "system"], "resamples": 20}
     table = agreement(human, metrics, against=against, **options)
     expected = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
     assert table.against == ("bleu", "length")
     assert_nearly_equal(table.as_dict(), expected.as_dict())
-    assert table.find("mine", "fluency", "text", "pearson").p_values["length"] > 0
-    assert set(table.find("length", "fluency", "text", "pearson").p_values) == {"bleu"}
-    options |= {"length": 0 * length + 7, "levels": "text"}
+    assert table.find("mine", "fluency", "segment", "pearson").p_values["length"] > 0
+    assert set(table.find("length", "fluency", "segment", "pearson").p_values) == {"bleu"}
+    options |= {"length": 0 * length + 7, "levels": "segment"}
     level_table = agreement(human, metrics, against=against, **options)
     assert (level_table.against, level_table.names("metric")) == (("bleu",), ["mine", "bleu"])
     assert "partial" not in level_table.names("statistic")
-    assert level_table.names("level") == ["text"]
+    assert level_table.names("level") == ["segment"]
     explained = [any(n.startswith("length: ") for n in notes(t)) for t in (table, level_table)]
     assert explained == [True, False]
 
@@ -163,8 +171,8 @@ def test_rows_of_a_level_contain_every_cell():
     assert rows[0][8:] == [format_p_value(cell.p_values[name]) for name in ("bleu", "length")]
     assert rows[1][8] == rows[2][9] == rows[2][7] == ""
     assert not any(note.startswith("-") for note in notes(table))
-    assert level_rows(table, "text")[0] == [name for name in header if name != "soft accuracy"]
-    assert format_cell(Agreement("m", "c", "text", "pearson", 0.5, math.nan, 0.75)) == "0.500"
+    assert level_rows(table, "segment")[0] == [name for name in header if name != "soft accuracy"]
+    assert format_cell(Agreement("m", "c", "segment", "pearson", 0.5, math.nan, 0.75)) == "0.500"
     assert list(map(format_p_value, (0.00099, 0.001, math.nan))) == ["<0.001", "0.001", "-"]
     report = json.loads(json.dumps(table.as_dict(), allow_nan=False))
     assert report["systems"] == 6 and report["against"] == ["bleu", "length"]

@@ -28,7 +28,7 @@ def test_every_value_and_interval_is_drawn(table, statistic, tmp_path, monkeypat
     plot_agreement(table, tmp_path / "figure.png", statistic)
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
     panels = iter(zip(points, intervals, strict=True))
-    for level in ("system", "text") if statistic != "soft_accuracy" else ("system",):
+    for level in ("system", "segment") if statistic != "soft_accuracy" else ("system",):
         for criterion in ("fluency", "data_coverage"):
             metrics = ("mine", "bleu", "length")
             cells = [table.find(metric, criterion, level, statistic) for metric in metrics]
@@ -45,7 +45,7 @@ def test_figure_contains_the_names(table, tmp_path, monkeypatch):
     monkeypatch.setitem(rcParams, "svg.fonttype", "none")  # do not convert text to paths
     plot_agreement(table, str(tmp_path / "figure.SVG"))
     words = (tmp_path / "figure.SVG").read_text()
-    for name in ("mine", "bleu", "length", "fluency", "data coverage", "Pearson, text level"):
+    for name in ("mine", "bleu", "length", "fluency", "data coverage", "Pearson, segment level"):
         assert f">{name}<" in words
 
 

@@ -179,7 +179,7 @@ def test_differences_within_float32_error_are_ties_and_count_as_misses():
     scores = [CaseScores(2, 1, 0), CaseScores(1, 1 + 1e-12, 0), CaseScores(0, 1, 5)]
     result = summarise([case()] * 3, scores)["num"]
     rates = result.accuracy, result.ties, result.sensitivity
-    assert result.n == 3 and rates == pytest.approx((1 / 3, 1 / 3, 2 / 3))
+    assert result.cases == 3 and rates == pytest.approx((1 / 3, 1 / 3, 2 / 3))
     # Wilson 1927: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), z = 1.959964
     assert (result.low, result.high) == pytest.approx((0.061492, 0.792340), abs=1e-6)
     assert wilson_interval(1, 3) == (result.low, result.high)
@@ -188,7 +188,7 @@ def test_differences_within_float32_error_are_ties_and_count_as_misses():
 def test_sensitivity_uses_the_anchor_if_the_paraphrase_cannot_be_attacked():
     scores = [CaseScores(NAN, 1, NAN, anchor=2), CaseScores(3, 1, NAN, anchor=0.5)]
     result = summarise([case()] * 2, scores)["num"]
-    assert (result.n, result.accuracy, result.cases, result.sensitivity) == (1, 1.0, 2, 0.5)
+    assert (result.cases, result.accuracy, result.texts, result.sensitivity) == (1, 1.0, 2, 0.5)
     result = summarise([case()], scores[:1])["num"].as_dict()
     gaps = dict.fromkeys(("accuracy", "low", "high", "ties"))
     assert result == {"n": 0, **gaps, "sensitivity": 1.0}
@@ -240,7 +240,7 @@ def test_each_distinct_pair_is_scored_once_as_if_alone(monkeypatch):
             for case in cases
         ]
         mean = sum(accuracy) / len(accuracy) if accuracy else None
-        assert (numbers.n, numbers.accuracy) == (len(accuracy), mean)
+        assert (numbers.cases, numbers.accuracy) == (len(accuracy), mean)
         assert numbers.sensitivity == sum(sensitivity) / len(sensitivity)
 
 
@@ -264,9 +264,9 @@ def test_idf_counts_each_distinct_anchor_once(tiny_bert):
 
 
 def test_metric_with_several_scores_has_an_entry_per_score(tiny_bert):
-    measures = {"idf": False, "information_measure": ["l1", "l2"]}
+    measures = {"idf": False, "information_measure": ["fisher_rao", "l2"]}
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), **measures)
-    names = ["mine l1_distance", "mine l2_distance"]
+    names = ["mine", "mine_l2_distance"]
     assert list(evaluate_robustness(CASES, {"mine": scorer})) == names
 
 

@@ -155,7 +155,8 @@ def test_displayed_code_and_command_print_the_displayed_score(
     assert float(capsys.readouterr().out) == pytest.approx(answer.score, abs=1e-6)
     program, *arguments = shlex.split(command)
     assert (program, main([*arguments[:1], "--json", *arguments[1:]])) == ("infolm", 0)
-    assert json.loads(capsys.readouterr().out)[metric] == pytest.approx(answer.score, abs=1e-6)
+    (score,) = json.loads(capsys.readouterr().out)["scores"]
+    assert score == pytest.approx(answer.score, abs=1e-6)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -335,7 +336,9 @@ def test_file_scored_in_parts_gets_the_scores_of_one_call(metric, options, tmp_p
     assert result["scores"] == pytest.approx(expected["scores"], abs=3e-6, rel=3e-6)
     assert result["mean"] == pytest.approx(expected[metric], abs=3e-6, rel=3e-6)
     assert result["signature"] == expected["signature"]
-    assert [float(row["score"]) for row in table] == result["scores"]
+    settings = scorer(metric).settings.replace(**options)
+    column = settings.column(*settings.names)
+    assert [float(row[column]) for row in table] == result["scores"]
     assert [row["prediction"] for row in table] == texts
     assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
 
