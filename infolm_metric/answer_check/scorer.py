@@ -57,6 +57,11 @@ class PreparedText:
     tokens: tuple[Token, ...]
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The text and its statements, which `AnswerCheckRun.compare` needs as tokens."""
+        return self.text, *self.statements
+
+    @property
     def is_short(self) -> bool:
         """True for a single statement of a few tokens."""
         return len(self.statements) <= 1 and len(self.tokens) <= SHORT
@@ -148,18 +153,19 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         prepared = Pairs(
             [answer.text for answer, _ in rows], [[x.text for x in group] for _, group in rows]
         )
-        tokens = self.tokens(prepared.texts)
+        texts = (text for answer, group in rows for part in (answer, *group) for text in part.texts)
+        tokens = self.tokens(texts)
         comparisons = self.compare(rows, tokens, progress)
         names, scores = self.settings.names, dict[str, list[float]]()
-        best = [self._best(group) for group in comparisons]
+        best = [self.best_comparison(group) for group in comparisons]
         for name in names:
             scores[name] = [
                 0.0 if comparison is None else comparison.score(name) for comparison in best
             ]
         counts = self.count_warnings(prepared, tokens)
         verdicts = [
-            self._verdict(answer, comparison, group, tokens)
-            for (answer, group), comparison in zip(rows, best, strict=True)
+            self._verdict(answer, comparison, tokens)
+            for (answer, _), comparison in zip(rows, best, strict=True)
         ]
         counts.update(f"{VERDICT}{word}" for word in verdicts)
         return ChunkScores(scores, counts, verdicts)
@@ -209,19 +215,37 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         """Return the text, or windows of whole statements if the pair would be truncated."""
         if self.limit is None:
             return [text.text]
-        # A statement has at most as many tokens as characters.
-        room = self.limit - self.overhead - min(len(hypothesis), self.limit // 2)
+        room = self.limit - self.overhead - len(tokens[hypothesis])
         if len(tokens[text.text]) <= room:
             return [text.text]
-        windows, size = [""], 0
+        windows, size = list[list[str]](), room + 1
         for statement in text.statements:
-            length = len(statement) // 3
-            if windows[-1] and size + length > room:
-                windows.append("")
+            length = len(tokens[statement]) + 1  # joining may add a token
+            if size + length > room:
+                windows.append([])
                 size = 0
-            windows[-1] = f"{windows[-1]} {statement}".strip()
+            windows[-1].append(statement)
             size += length
-        return windows
+        return [" ".join(window) for window in windows] or [text.text]
+
+    def too_long(
+        self, pairs: Pairs, tokens: Mapping[str, np.ndarray]
+    ) -> Iterator[tuple[str, str, int]]:
+        """Yield pairs whose longest statements together exceed the limit, with their length."""
+        for answer, reference, _ in super().too_long(pairs, tokens):
+            size = self.overhead
+            for text in (answer, reference):
+                statements = self.tokens(split_statements(text) or [text])
+                size += max(map(len, statements.values()))
+            if self.limit is not None and size > self.limit:
+                yield answer, reference, size
+
+    def check(self, pairs: Pairs) -> None:
+        """Check the lengths of the prepared statements if long_text is "error"."""
+        if self.settings.long_text == "error":
+            answers = [self.prepare_answer(text).text for text in pairs.predictions]
+            groups = [[self.prepare_reference(x).text for x in group] for _, group in pairs]
+            super().check(Pairs(answers, groups))
 
     def _compare(
         self,
@@ -258,7 +282,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         )
         return Comparison(reference, overlap, mean_support(complete), complete, correct)
 
-    def _best(self, comparisons: Sequence[Comparison]) -> Comparison | None:
+    def best_comparison(self, comparisons: Sequence[Comparison]) -> Comparison | None:
         """Return the comparison with the best score, or None for an empty answer.
 
         A veto against one reference also holds for the references whose tokens contain its tokens,
@@ -275,20 +299,16 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         return max(spread, key=lambda item: item.score("answer_check"), default=None)
 
     def _verdict(
-        self,
-        answer: PreparedText,
-        comparison: Comparison | None,
-        references: Sequence[PreparedText],
-        tokens: Mapping[str, np.ndarray],
+        self, answer: PreparedText, comparison: Comparison | None, tokens: Mapping[str, np.ndarray]
     ) -> str | None:
         """Return the verdict on an answer, or None if it is withheld."""
         if self.thresholds is None:
             return None
         if comparison is None:
             return LIKELY_WRONG
-        texts = [answer.text, *(reference.text for reference in references)]
-        weights = self.checkpoint.english
-        if count_out_of_domain((tokens[text] for text in texts), weights):
+        pair = Pairs([answer.text], [[comparison.reference.text]])
+        foreign = count_out_of_domain(map(tokens.__getitem__, pair.texts), self.checkpoint.english)
+        if foreign or any(self.too_long(pair, tokens)):
             return None
         return verdict(comparison.score("answer_check"), self.thresholds, comparison.capped)
 
@@ -352,7 +372,7 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         with self.lock:
             result = run.score(Pairs([answer], [[reference]]))
             prepared, expected = run.prepare_answer(answer), run.prepare_reference(reference)
-            tokens = run.tokens([prepared.text, expected.text])
+            tokens = run.tokens([*prepared.texts, *expected.texts])
             (comparisons,) = run.compare([(prepared, [expected])], tokens)
         warn(result.counts, self.warning_messages)
         return Explanation.of(prepared.text, expected.text, comparisons, result)
