@@ -453,9 +453,8 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     return texts
 
 
-QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
-# Python strings, and printed NumPy strings and NaN, which are not Python literals.
-PYTHON = re.compile(rf"({QUOTED})|np\.str_\(({QUOTED})\)|\bnan\b")
+# Start of a printed NumPy array of strings, in which Python would join adjacent strings.
+NUMPY_ARRAY = re.compile(r"""\s*\[(np\.str_\(['"]|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s+['"])""")
 
 
 def _parse_cell(name: str, cell: str) -> Any:
@@ -469,18 +468,16 @@ def _parse_cell(name: str, cell: str) -> Any:
     try:
         value = json.loads(cell)
     except (ValueError, RecursionError):
-        python = PYTHON.sub(lambda match: match[1] or match[2] or "None", cell.strip())
-        try:
-            with warnings.catch_warnings(action="ignore"):  # unknown escape sequences
-                value = ast.literal_eval(python)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            return cell
-        # Python joins adjacent strings, so an array would be parsed as a single reference.
-        if isinstance(value, list) and re.search(r'"\s*"', re.sub(QUOTED, '"', python)):
+        if NUMPY_ARRAY.match(cell):
             raise ValueError(
                 f"{name} must be a comma-separated list, not a printed NumPy array, got "
-                f"{reprlib.repr(cell)}; write a list, for example with array.tolist()"
+                f"{reprlib.repr(cell)}. Write a list, for example with array.tolist()."
             ) from None
+        try:
+            with warnings.catch_warnings(action="ignore"):  # unknown escape sequences
+                value = ast.literal_eval(cell.strip())
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return cell
     if isinstance(value, dict | set):
         raise ValueError(
             f"{name} must be a string or a list of strings, got {reprlib.repr(cell)} (a "

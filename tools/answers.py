@@ -43,7 +43,7 @@ from infolm_metric.integrations.trl import reward
 from infolm_metric.menli import verdict
 from infolm_metric.menli.recall import normalized_tokens, token_recall
 from infolm_metric.menli.scorer import formula_values
-from infolm_metric.menli.settings import FORMULAS
+from infolm_metric.menli.settings import NLI_FORMULAS
 from tools.data import read_json_lines
 from tools.study import bert_score
 from tools.tables import show
@@ -426,7 +426,7 @@ def explore(rows: Rows, arguments: argparse.Namespace) -> None:
     nli = best_of(rows, formula_values("e-c", stored["menli"]))
     recall = compare_strings(rows, token_recall)
     columns = {f"weight {weight:g}": task_scores(nli, recall, weight) for weight in WEIGHTS}
-    for name, values in FORMULAS.items():
+    for name, values in NLI_FORMULAS.items():
         low, high = min(values), max(values)
         scaled = (best_of(rows, formula_values(name, stored["menli"])) - low) / (high - low)
         columns[f"formula {name}"] = (scaled + recall) / 2

@@ -26,7 +26,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from infolm_metric import BaryScorer
 from infolm_metric.baryscore.scorer import Encoder
-from infolm_metric.models.encoders import Groups
+from infolm_metric.models.encoders import IdGroups
 from tools import study
 from tools.data import READERS
 from tools.study import (
@@ -54,7 +54,7 @@ class CachingEncoder(Encoder):
     # Token ids of a group of texts -> hidden states, [layers, texts, tokens, hidden]
     cache: dict[tuple[Any, ...], torch.Tensor] = field(default_factory=dict)
 
-    def states(self, ids: Groups, layers: Sequence[int]) -> list[torch.Tensor]:
+    def states(self, ids: IdGroups, layers: Sequence[int]) -> list[torch.Tensor]:
         keys = [tuple(map(tuple, group.tolist())) for group in ids]
         if missing := {k: group for k, group in zip(keys, ids, strict=True) if k not in self.cache}:
             groups = list(missing.values())

@@ -26,7 +26,7 @@ from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.tokenization import (
@@ -50,14 +50,18 @@ from infolm_metric.models.determinism import (
     float64_device,
 )
 from infolm_metric.models.encoders import FastEncoder, fast_encoder, run_model
-from infolm_metric.models.encoding_scorer import EncodingRun, Encodings, EncodingScorer, Texts
+from infolm_metric.models.encoding_scorer import (
+    CHUNK_BYTES,
+    CHUNK_TEXTS,
+    EncodingRun,
+    Encodings,
+    EncodingScorer,
+    Texts,
+)
 
-# Maximum number of texts in a chunk of pairs, and memory for their points in bytes.
-CHUNK_TEXTS = 2048
-CHUNK_BYTES = 1 << 28
 TOKEN_BYTES = 4  # approximate number of bytes per token
-# Tokens per forward pass with batch_size="auto", by device type.
-TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
+# Tokens per forward pass with batch_size="auto", by device type. Several layers are kept.
+STATES_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
 
 
 def _is_encoder(config: Any) -> bool:
@@ -149,7 +153,7 @@ class BaryScoreRun(EncodingRun[BaryScoreSettings]):
             for window in encoded_windows(text.text, self.checkpoint.template, self.limit)
         ]
         lengths = [len(window.ids) for _, window in pieces]
-        most_tokens = device_limit(TOKENS_PER_BATCH, model.device.type)
+        most_tokens = device_limit(STATES_PER_BATCH, model.device.type)
         tokens_encoded = 0
         for groups in packed_batches(lengths, settings.rows_per_batch, most_tokens):
             tokens = [
@@ -243,7 +247,7 @@ class BaryScorer(EncodingScorer[BaryScoreSettings]):
 
     def bounds(self, settings: BaryScoreSettings, name: str) -> tuple[float, float]:
         """Return the bounds: 0 for identical points, and the squared diameter of the unit ball."""
-        return 0.0, transport.LARGEST
+        return 0.0, transport.LARGEST_COST
 
     def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
         """Explain the score of `candidate` against `reference` using the optimal transport plan.
@@ -257,6 +261,8 @@ class BaryScorer(EncodingScorer[BaryScoreSettings]):
         'a'
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
+        check_text("candidate", candidate)
+        check_text("reference", reference)
         with self.lock:
             run = self.prepare(settings)
             assert isinstance(run, BaryScoreRun)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 WARNINGS_LOCK = threading.Lock()  # `warnings.catch_warnings` is not thread-safe
-LARGEST = 4.0  # squared diameter of the unit ball
+LARGEST_COST = 4.0  # squared diameter of the unit ball
 ITERATIONS = 1_000_000
 UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
@@ -48,7 +48,7 @@ class WeightedPoints:
 def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the squared distances [n, m] between points [n, hidden] and [m, hidden], at most 4."""
     squares = (x * x).sum(1)[:, None] + (y * y).sum(1)
-    return np.clip(squares - 2 * (x @ y.T), 0.0, LARGEST)
+    return np.clip(squares - 2 * (x @ y.T), 0.0, LARGEST_COST)
 
 
 def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
@@ -87,7 +87,7 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
 
 
 def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
-    """Return the squared 2-Wasserstein distance between two texts, in [0, LARGEST]."""
+    """Return the squared 2-Wasserstein distance between two texts, in [0, LARGEST_COST]."""
     cost = costs(x.points, y.points)
     return float((best_plan(x.weights, y.weights, cost) * cost).sum())
 

@@ -102,7 +102,7 @@ def _rows(metric: MetricResult) -> Iterator[list[str]]:
     for name, result in metric.attacks.items():
         interval = "-" if result.low is None else f"[{result.low:.1%}, {result.high:.1%}]"
         accuracy, *rates = map(_percent, (result.accuracy, result.ties, result.sensitivity))
-        yield [name, result.kind, str(result.n), accuracy, interval, *rates, str(result.cases)]
+        yield [name, result.kind, str(result.cases), accuracy, interval, *rates, str(result.texts)]
     means = metric.macro("sensitivity")
     for group, mean in metric.macro().items():
         yield ["mean", group, "", _percent(mean), "", "", _percent(means[group]), ""]

@@ -25,17 +25,19 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.signature import Signature
 
-FORMAT, VERSION = "infolm baseline", 1
+BASELINE_FORMAT, BASELINE_VERSION = "infolm baseline", 1
 PACKAGE = "package"
 WEIGHT_FIELDS = ("idf", "weights")  # also with the prefix of a combined metric
 # Signature fields that a baseline does not depend on, or that are separate parts of its key.
 NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
 # Signature field that matters only with several references (also with a prefix).
 MULTI_REFERENCE = "multi_reference"
-REMEDY = "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
+BASELINE_REMEDY = (
+    "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
+)
 
 # Signature (without the fields in NOT_IN_KEY), weighting scheme and number of references.
-Key = tuple[Signature, str, int]
+BaselineKey = tuple[Signature, str, int]
 
 
 class Verdict(StrEnum):
@@ -74,18 +76,6 @@ class BaselineStats:
         # Sorted, because rounding can swap deciles of equal scores.
         deciles = sorted(statistics.quantiles(scores, n=10, method="inclusive"))
         return cls(mean, statistics.stdev(scores, mean), tuple(deciles), len(scores))
-
-    @property
-    def is_valid(self) -> bool:
-        """True if the statistics are consistent."""
-        numbers = (self.mean, self.deviation, *self.deciles)
-        return (
-            all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
-            and self.deviation >= 0
-            and len(self.deciles) == 9
-            and sorted(self.deciles) == list(self.deciles)
-            and type(self.pairs) is int
-        )
 
     def verdict(self, score: float, best: float, identical: bool = False) -> Verdict:
         """Describe how close two texts with this score are, relative to unrelated texts.
@@ -139,20 +129,15 @@ class BaselineStats:
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Mapping from `Key` to `BaselineStats`; `source` is "package" or "file"."""
+    """Mapping from `BaselineKey` to `BaselineStats`; `source` is "package" or "file"."""
 
-    stats: Mapping[Key, BaselineStats] = field(repr=False)
+    stats: Mapping[BaselineKey, BaselineStats] = field(repr=False)
     source: str = "file"
 
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the contents, as twelve hexadecimal digits."""
         return stable_hash(self._records())[:12]
-
-    @cached_property
-    def _stats_by_key(self) -> dict[Key, BaselineStats]:
-        # Files of earlier versions contain fields that keys no longer have.
-        return {baseline_key(*key): stats for key, stats in self.stats.items()}
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Baseline) else False
@@ -164,11 +149,11 @@ class Baseline:
         """Return the label for signatures."""
         return f"{self.source}-{self.fingerprint}"
 
-    def find(self, key: Key) -> BaselineStats:
+    def find(self, key: BaselineKey) -> BaselineStats:
         """Return the statistics for a `baseline_key`; raise BaselineNotFoundError if none match."""
         signature, weights, references = key
-        if key in self._stats_by_key:
-            return replace(self._stats_by_key[key], source=self.source)
+        if key in self.stats:
+            return replace(self.stats[key], source=self.source)
         entries = [entry for entry in self.stats if entry[1:] == key[1:]]
         single = baseline_key(signature, weights, 1)
         counts = [
@@ -182,7 +167,7 @@ class Baseline:
         else:
             differences = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
             problem = f"'s baseline does not match: {min(differences, key=len) or 'model weights'}"
-        raise BaselineNotFoundError(f"the {self.source}{problem}; {REMEDY}")
+        raise BaselineNotFoundError(f"the {self.source}{problem}; {BASELINE_REMEDY}")
 
     def sign(self, signature: Signature) -> Signature:
         """Return the signature of scores rescaled with this baseline."""
@@ -190,9 +175,13 @@ class Baseline:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a JSON file."""
-        head = {"format": FORMAT, "version": VERSION, "fingerprint": self.fingerprint}
+        head = {
+            "format": BASELINE_FORMAT,
+            "version": BASELINE_VERSION,
+            "fingerprint": self.fingerprint,
+        }
         lines = ",\n".join(json.dumps(record) for record in self._records())
-        text = json.dumps(head)[:-1] + ', "spreads": [\n' + lines + "\n]}\n"
+        text = json.dumps(head)[:-1] + ', "statistics": [\n' + lines + "\n]}\n"
         write_text(path, text)
 
     @classmethod
@@ -200,11 +189,9 @@ class Baseline:
         """Load a baseline written by `save`; raise ValueError for other or damaged files."""
         try:
             record = json.loads(Path(path).read_bytes())
-            baseline = cls(dict(map(_read_record, record["spreads"])), source)
-            # Older files have no fingerprint.
-            fingerprint = record.get("fingerprint", baseline.fingerprint)
-            head = (record["format"], record["version"], fingerprint)
-            if head != (FORMAT, VERSION, baseline.fingerprint):
+            baseline = cls(dict(map(_read_record, record["statistics"])), source)
+            head = (record["format"], record["version"], record["fingerprint"])
+            if head != (BASELINE_FORMAT, BASELINE_VERSION, baseline.fingerprint):
                 raise ValueError
             return baseline
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -221,16 +208,13 @@ class Baseline:
         ]
 
 
-def _read_record(record: dict[str, Any]) -> tuple[Key, BaselineStats]:
+def _read_record(record: dict[str, Any]) -> tuple[BaselineKey, BaselineStats]:
     signature, weights, references = map(record.pop, ("signature", "weights", "references"))
-    key = (Signature.parse(signature), weights, references)
     stats = BaselineStats(**{**record, "deciles": tuple(record["deciles"])})
-    if [*map(type, key)] != [Signature, str, int] or not stats.is_valid:
-        raise ValueError
-    return key, stats
+    return (Signature.parse(signature), weights, references), stats
 
 
-def baseline_key(signature: Signature, weights: str, references: int) -> Key:
+def baseline_key(signature: Signature, weights: str, references: int) -> BaselineKey:
     """Return the key under which a baseline stores the statistics for a score.
 
     >>> signature = Signature({"metric": "menli", "infolm.idf": False, "multi_reference": "max"})

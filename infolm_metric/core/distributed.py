@@ -47,7 +47,7 @@ class _RankSummary(NamedTuple):
 def distributed_score(
     scorer: Scorer[Any],
     predictions: Any,
-    references: Any,
+    references: Any = None,
     *,
     ranks: str = "share",
     gather: str = "all",

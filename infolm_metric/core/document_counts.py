@@ -15,8 +15,8 @@ from infolm_metric.core.inputs import as_list, batches, check_text
 from infolm_metric.core.tokenization import tokenize
 
 COUNTS_VERSION = 3  # version of the counts that datasets caches in files
-BATCH = 1000  # documents per row of counts
-SLICE = 100  # documents tokenized at a time; limits memory for long documents
+DOCUMENTS_PER_ROW = 1000  # documents per row of counts
+DOCUMENTS_PER_STEP = 100  # documents tokenized at a time; limits memory for long documents
 DISTINCT = 10  # maximum number of distinct documents that are recorded
 
 _sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes up to a second
@@ -39,7 +39,7 @@ def count_rows(
     texts = _documents(zip(positions, rows[column], strict=True))
     return count_tokens(
         text.tokens
-        for part in batches(texts, SLICE)
+        for part in batches(texts, DOCUMENTS_PER_STEP)
         for text in tokenize(tokenizer, part, max_length, "truncate")
     )
 
@@ -70,8 +70,10 @@ def count_corpus(
     """Yield rows of counts; iterators and short lists are counted without `datasets`."""
     count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
     in_memory = isinstance(corpus, list | tuple)
-    if isinstance(corpus, Iterator) or (in_memory and (processes == 1 or len(corpus) <= BATCH)):
-        for part in batches(enumerate(corpus), BATCH):
+    if isinstance(corpus, Iterator) or (
+        in_memory and (processes == 1 or len(corpus) <= DOCUMENTS_PER_ROW)
+    ):
+        for part in batches(enumerate(corpus), DOCUMENTS_PER_ROW):
             positions, texts = zip(*part, strict=True)
             yield count({"text": texts}, positions, column="text")
         return
@@ -81,7 +83,7 @@ def count_corpus(
     dataset, column = _as_dataset(corpus, column)
     if isinstance(dataset, IterableDataset):
         start = 0
-        for rows in dataset.iter(batch_size=BATCH):
+        for rows in dataset.iter(batch_size=DOCUMENTS_PER_ROW):
             stop = start + len(next(iter(rows.values())))
             yield count(rows, range(start, stop), column=column)
             start = stop
@@ -92,12 +94,12 @@ def count_corpus(
     numbers = List(Value("int32"))
     features = {"documents": Value("int64"), "token_ids": numbers, "counts": numbers}
     features["digests"] = List(Value("string"))
-    processes = min(processes, -(-len(dataset) // BATCH))  # at least one batch per process
+    processes = min(processes, -(-len(dataset) // DOCUMENTS_PER_ROW))  # at least one row each
     counts = dataset.map(
         partial(count, column=column),
         with_indices=True,
         batched=True,
-        batch_size=BATCH,
+        batch_size=DOCUMENTS_PER_ROW,
         remove_columns=dataset.column_names,
         features=Features(features),
         num_proc=processes if processes > 1 else None,

@@ -13,7 +13,6 @@ import gzip
 import json
 import math
 import os
-import re
 import secrets
 import shutil
 import sys
@@ -135,12 +134,14 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
     Traceback (most recent call last):
     ValueError: cannot write new/scores.txt: no folder 'new'; choose a file in an existing folder
     """
+    if is_special(path):
+        return
     target = Path(os.path.realpath(path))  # follows links, possibly to a missing folder
     if target.is_dir() or not target.parent.is_dir():
         folder = Path(path).parent if not Path(path).is_symlink() else target.parent
         problem = "it is a folder" if target.is_dir() else f"no folder {str(folder)!r}"
         raise ValueError(f"cannot write {path}: {problem}; choose a file in an existing folder")
-    if not os.access(target if target.exists() else target.parent, os.W_OK):
+    if not all(os.access(place, os.W_OK) for place in (target.parent, target) if place.exists()):
         raise ValueError(
             f"cannot write {path}: permission denied; choose a folder with write permission"
         )
@@ -153,16 +154,13 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
             )
 
 
-def open_descriptor(path: str | os.PathLike[str]) -> int | None:
-    """Return the file descriptor for a path such as /dev/stdout, or None.
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Return True for a device or pipe, such as /dev/stdout.
 
-    >>> open_descriptor("/dev/stderr"), open_descriptor("/dev/fd/5"), open_descriptor("scores.txt")
-    (2, 5, None)
+    >>> is_special(os.devnull), is_special("scores.txt"), is_special(".")
+    (True, False, False)
     """
-    name = re.fullmatch(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/(\d+)", os.fspath(path))
-    if name is None:
-        return None
-    return int(name[2]) if name[2] else {"stdout": 1, "stderr": 2}[name[1]]
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -171,25 +169,23 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
-    """Write a file atomically; an existing file keeps its mode and links.
+    """Write a file atomically; an existing file keeps its mode and symbolic links.
 
     The content is written to a draft in the same folder, which replaces the file when it is
-    complete. Special files, files with several hard links and files in folders without write
-    permission are overwritten in place.
+    complete. Devices and pipes are written directly.
     """
-    number, target = open_descriptor(path), Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path))
     draft = target.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
     try:
-        if number is not None or not _replaceable(target):
-            # Opening the path of a descriptor would overwrite the file from its start.
-            with open(target if number is None else os.dup(number), "wb") as file:
+        if is_special(path):
+            with open(path, "wb") as file:
                 file.writelines(parts)
-        else:
-            with draft.open("wb") as file:
-                if target.exists():  # before the draft contains any data
-                    shutil.copymode(target, draft)
-                file.writelines(parts)
-            put_in_place(draft, target)
+            return
+        with draft.open("wb") as file:
+            if target.exists():  # before the draft contains any data
+                shutil.copymode(target, draft)
+            file.writelines(parts)
+        put_in_place(draft, target)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -201,23 +197,11 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
 
 
 def put_in_place(draft: Path, target: Path) -> None:
-    """Replace the target with a complete draft; the target keeps its links."""
+    """Replace the target with a complete draft."""
     with draft.open("rb") as file:
         os.fsync(file.fileno())
-        if not _replaceable(target):
-            with target.open("wb") as linked:
-                shutil.copyfileobj(file, linked)
-            draft.unlink()
-            return
     os.replace(draft, target)
     if os.name == "posix":  # flushes the new name to the disk
         names = os.open(target.parent, os.O_RDONLY)
         os.fsync(names)
         os.close(names)
-
-
-def _replaceable(path: Path) -> bool:
-    """Return True if the file can be replaced: it is new, or has one link in a writable folder."""
-    if not path.exists():
-        return True
-    return path.is_file() and path.stat().st_nlink == 1 and os.access(path.parent, os.W_OK)

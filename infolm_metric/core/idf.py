@@ -18,8 +18,8 @@ from infolm_metric.core.document_counts import DISTINCT, count_corpus, vocabular
 from infolm_metric.core.files import write_whole
 from infolm_metric.core.tokenization import check_max_length, tokenizer_fingerprint
 
-FORMAT, VERSION = "infolm idf table", 1
-REMEDY = "create a table with IDF.from_corpus and save it"
+IDF_FORMAT, IDF_VERSION = "infolm idf table", 1
+IDF_REMEDY = "create a table with IDF.from_corpus and save it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class IDF:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the tokenizer, number of documents and frequencies: 12 hexadecimal digits."""
-        head = [VERSION, self.tokenizer, self.documents, len(self.document_frequency)]
+        head = [IDF_VERSION, self.tokenizer, self.documents, len(self.document_frequency)]
         counts = self.document_frequency.astype("<i8").tobytes()
         return hashlib.sha256(json.dumps(head).encode() + counts).hexdigest()[:12]
 
@@ -203,8 +203,8 @@ class IDF:
         """
         ids = np.flatnonzero(self.document_frequency)
         record = {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": IDF_FORMAT,
+            "version": IDF_VERSION,
             "fingerprint": self.fingerprint,
             "tokenizer": self.tokenizer,
             "tokenizer_name": self.tokenizer_name,
@@ -236,17 +236,18 @@ class IDF:
             digests = tuple(map(str, record.get("digests", ())))
             table = cls(record["documents"], frequency, *tokenizer, digests)
             head = (record["format"], record["version"], record["fingerprint"])
-            if head != (FORMAT, VERSION, table.fingerprint):
+            if head != (IDF_FORMAT, IDF_VERSION, table.fingerprint):
                 raise ValueError
             return table
         except OSError as error:
             raise type(error)(
-                f"cannot read the idf table {name}: {error.strerror}; check the path, or {REMEDY}"
+                f"cannot read the idf table {name}: {error.strerror}. Check the path, or "
+                f"{IDF_REMEDY}"
             ) from None
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             raise ValueError(
-                f"{name} is damaged or is not an idf table of version {VERSION}; update "
-                f"infolm-metric, or {REMEDY}"
+                f"{name} is damaged or is not an idf table of version {IDF_VERSION}; update "
+                f"infolm-metric, or {IDF_REMEDY}"
             ) from None
 
 

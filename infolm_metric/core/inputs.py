@@ -230,7 +230,7 @@ def check_text(name: str, text: Any) -> None:
         label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
         remedy = "remove the pair or use an empty string" if is_missing(text) else "convert it"
         if _holds_integers(text):
-            remedy += "; decode token ids with tokenizer.batch_decode, without -100 from padding"
+            remedy += ". Decode token ids with tokenizer.batch_decode (and remove -100 first)"
         raise TypeError(f"{name} must be a string, got {label}; {remedy}")
     if not text.isascii():
         try:
@@ -264,7 +264,7 @@ def as_list(name: str, values: Any) -> list[Any]:
     if not _is_list(values):
         remedy = ""
         if isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
-            remedy = "; wrap it in list()"
+            remedy = ". Wrap it in list()"
         raise TypeError(
             f"{name} must be a list of strings, got {_brief.repr(values)} "
             f"({type(values).__name__}){remedy}"

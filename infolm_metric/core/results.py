@@ -53,7 +53,7 @@ WARNING_MESSAGES = {
 }
 # Warnings that a result counts; it also counts all "pairs", "texts" and "tokens", and the pairs
 # with "identical" token ids.
-KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
+WARNING_KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
 # Kinds with false alarms, which are reported only above TOO_MANY.
 UNCERTAIN = ("unknown_tokens", "out_of_domain", "few_weighted")
 
@@ -65,7 +65,7 @@ def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
     {'empty': 1}
     """
     counts = {**counts, "unknown_tokens": unknown_tokens(counts)[0]}
-    occurrences = {kind: counts[kind] for kind in KINDS if counts.get(kind)}
+    occurrences = {kind: counts[kind] for kind in WARNING_KINDS if counts.get(kind)}
     if occurrences.get("few_documents", 0) >= FEW_DOCUMENTS:
         del occurrences["few_documents"]
     return occurrences

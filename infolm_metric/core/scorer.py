@@ -34,9 +34,9 @@ from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts,
 from infolm_metric.core.settings import Settings, ordered_fields
 from infolm_metric.core.signature import Signature
 
-PART = 256  # pairs of a stream that are read and scored together
-COUNTED_PART = 4096  # pairs whose documents are counted together
-CHUNK = 1024  # pairs scored at a time
+STREAMED_PAIRS = 256  # pairs of a stream that are read and scored together
+COUNTED_PAIRS = 1024  # pairs whose documents are counted together
+CHUNK_PAIRS = 1024  # pairs scored at a time
 
 S = TypeVar("S", bound=Settings)
 # Function that is called with the completed fraction of a chunk.
@@ -88,7 +88,7 @@ class Scorer(ABC, Generic[S]):
     def score(
         self,
         predictions: Any,
-        references: Any,
+        references: Any = None,
         *,
         rescale_with_baseline: Any = False,
         verbose: bool = False,
@@ -143,7 +143,7 @@ class Scorer(ABC, Generic[S]):
         def scores() -> Iterator[dict[str, float]]:
             run = self.prepare(settings).with_counts_of(iterate_pairs(pairs))
             counts = Counter[str]()
-            for part in batches(iterate_pairs(pairs), PART):
+            for part in batches(iterate_pairs(pairs), STREAMED_PAIRS):
                 result = run.score(Pairs.of(part))
                 counts = add_counts([counts, result.counts])
                 columns = result.columns()
@@ -287,7 +287,7 @@ class Run(ABC, Generic[S]):
 
     def with_counts_of(self, pairs: Iterable[Pair]) -> Self:
         """Return the run with the statistics of the pairs, which are read only if necessary."""
-        parts = batches(pairs, COUNTED_PART) if self.settings.idf_sides else ()
+        parts = batches(pairs, COUNTED_PAIRS) if self.settings.idf_sides else ()
         counts = (self.count(Pairs.of(part).texts_by_side) for part in parts)
         return self.with_statistics(sum(counts, CorpusStatistics()))
 
@@ -383,7 +383,7 @@ class Run(ABC, Generic[S]):
                 raise
             return {}
 
-    def baseline_key(self, name: str, references: int) -> baselines.Key:
+    def baseline_key(self, name: str, references: int) -> baselines.BaselineKey:
         """Return the key under which a baseline stores the statistics of a score."""
         single = replace(self, settings=self.settings.single(name))
         signature = single.with_statistics(CorpusStatistics()).signature
@@ -419,7 +419,9 @@ class Run(ABC, Generic[S]):
 
     def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
         """Divide pairs into chunks that fit in memory."""
-        return (pairs.part(start, start + CHUNK) for start in range(0, len(pairs), CHUNK))
+        return (
+            pairs.part(start, start + CHUNK_PAIRS) for start in range(0, len(pairs), CHUNK_PAIRS)
+        )
 
     def score_matrix(
         self, candidates: list[str], references: list[str]

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
-SLICE = 1000  # texts tokenized at a time
+TEXTS_PER_STEP = 1000  # texts tokenized at a time
 # Maximum tokens per forward pass by device type, for batch_size="auto".
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
 
-Group = TypeVar("Group")
+Batched = TypeVar("Batched")
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,14 @@ def equal_length_batches(
 
 
 def pack(
-    groups: Iterable[Group], cost: Callable[[Group], float], limit: float
-) -> Iterator[list[Group]]:
+    groups: Iterable[Batched], cost: Callable[[Batched], float], limit: float
+) -> Iterator[list[Batched]]:
     """Yield lists of consecutive groups that cost at most `limit` in total, or of a single group.
 
     >>> list(pack([3, 1, 1, 5], cost=float, limit=4))
     [[3, 1], [1], [5]]
     """
-    packed: list[Group] = []
+    packed: list[Batched] = []
     room = limit
     for group in groups:
         if packed and cost(group) > room:
@@ -161,9 +161,9 @@ def tokenize(
     strings in the text are maskable. Depending on `long_text`, texts longer than `max_length` are
     truncated ("truncate"), returned whole ("window") or rejected with a ValueError ("error").
     """
-    for start in range(0, len(texts), SLICE):
+    for start in range(0, len(texts), TEXTS_PER_STEP):
         encoded = tokenizer(
-            list(texts[start : start + SLICE]),
+            list(texts[start : start + TEXTS_PER_STEP]),
             return_special_tokens_mask=True,
             return_attention_mask=False,
             return_token_type_ids=False,

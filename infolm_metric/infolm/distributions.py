@@ -30,10 +30,10 @@ from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import non_finite_error
 from infolm_metric.models.determinism import to_float64
 
-Key = tuple[bytes, bytes]
+TextKey = tuple[bytes, bytes]
 Predictions = Iterator[tuple[Tensor, Tensor, Tensor]]
-Groups = Sequence[Sequence[WeightedText]]
-Predict = Callable[[Groups, MaskedLM, InfoLMSettings, int | None], Predictions]
+TextGroups = Sequence[Sequence[WeightedText]]
+Predict = Callable[[TextGroups, MaskedLM, InfoLMSettings, int | None], Predictions]
 
 # Logits aggregated per step, by device type. On a CPU, they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
@@ -49,7 +49,7 @@ def distributions(
     temperatures: Sequence[float],
     progress: Progress,
     predict: Predict,
-) -> dict[Key, Tensor]:
+) -> dict[TextKey, Tensor]:
     """Return log-probabilities over the vocabulary: text key -> float64 [temperatures, vocab].
 
     Texts with the same tokens are encoded once, even if their weights differ. `predict` is
@@ -82,7 +82,7 @@ def distributions(
 
 
 def predictions(
-    groups: Groups, model: MaskedLM, settings: InfoLMSettings, limit: int | None
+    groups: TextGroups, model: MaskedLM, settings: InfoLMSettings, limit: int | None
 ) -> Predictions:
     """Yield the group indices, log weights and logits of encoded positions in chunks.
 

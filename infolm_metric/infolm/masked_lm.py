@@ -14,7 +14,7 @@ from infolm_metric.models.checkpoints import Architecture
 from infolm_metric.models.determinism import deterministic_inference, float64_device, row_rule
 from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
 
-ARCHITECTURE = Architecture(
+MASKED_LM = Architecture(
     AutoModelForMaskedLM,
     fits=lambda config: type(config) in MODEL_FOR_MASKED_LM_MAPPING,
     unfit="which has no masked-LM head in transformers",

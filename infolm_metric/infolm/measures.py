@@ -50,12 +50,12 @@ __all__ += ["FORMULAS", "Formula", "kl_divergence", "alpha_divergence", "renyi_d
 __all__ += ["beta_divergence", "ab_divergence", "l1_distance", "l2_distance"]
 __all__ += ["l_infinity_distance", "fisher_rao_distance"]
 
-LARGEST = torch.finfo(torch.float64).max
+MAX_FLOAT64 = torch.finfo(torch.float64).max
 LOWEST_LOG = -1e50  # replaces log 0: lower than any log-softmax, but products with it stay finite
 NEAR = 1e-6  # matrix products are too inaccurate for smaller values
 # Entries per step. On a CPU, temporaries of 1 MiB fit into the caches; a GPU needs more work per
 # kernel launch.
-CHUNK = {"cpu": 2**17, "cuda": 2**22}
+ENTRIES_PER_STEP = {"cpu": 2**17, "cuda": 2**22}
 
 
 # Comparison.
@@ -121,7 +121,7 @@ def compare_plans(plans: Sequence[Plan], log_p: Tensor, log_q: Tensor) -> Tensor
     shape = _broadcast_shape(log_p, log_q)
     log_p = log_p.expand(shape).reshape(-1, shape[-1])
     log_q = log_q.expand(shape).reshape(-1, shape[-1])
-    step = max(1, device_limit(CHUNK, log_p.device.type) // shape[-1])
+    step = max(1, device_limit(ENTRIES_PER_STEP, log_p.device.type) // shape[-1])
     chunks = []
     for start in range(0, max(1, len(log_p)), step):
         rows = slice(start, start + step)
@@ -153,7 +153,7 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
         values = torch.stack(sides).mean(0)
     near = ~(values.isfinite() & (values > NEAR))
     rows, columns = near.nonzero(as_tuple=True)
-    step = max(1, 8 * CHUNK["cpu"] // p.shape[-1])
+    step = max(1, 8 * ENTRIES_PER_STEP["cpu"] // p.shape[-1])
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         pairs = rows[part], columns[part]
@@ -218,12 +218,12 @@ def plan(spec: MeasureSpec) -> Plan:
     parameters = check_parameters(measure, spec.alpha, spec.beta)
     bound = upper_bound(measure, symmetrize=spec.symmetrize, **parameters)
     directions = SYMMETRIZATIONS["none" if measure.symmetric else spec.symmetrize]
-    return Plan(FORMULAS[measure.name], parameters, directions, min(bound, LARGEST))
+    return Plan(FORMULAS[measure.name], parameters, directions, min(bound, MAX_FLOAT64))
 
 
 def _mean(x: Tensor, y: Tensor) -> Tensor:
-    saturated = torch.maximum(x, y) >= LARGEST  # the true mean is unknown and may be larger
-    return torch.where(saturated, LARGEST, x / 2 + y / 2)
+    saturated = torch.maximum(x, y) >= MAX_FLOAT64  # the true mean is unknown and may be larger
+    return torch.where(saturated, MAX_FLOAT64, x / 2 + y / 2)
 
 
 def _broadcast_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
@@ -261,7 +261,7 @@ def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
     # S(a,1-a) = exp(a(a-1) AB), and AB is accurate even if S is close to 1.
     factor = nonzero(alpha * (alpha - 1.0))
     value = torch.expm1(factor * ab_value(log_p, log_q, alpha, 1.0 - alpha, 1.0)) / factor
-    return value.clamp(max=LARGEST)
+    return value.clamp(max=MAX_FLOAT64)
 
 
 def renyi_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:

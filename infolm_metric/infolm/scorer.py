@@ -14,36 +14,35 @@ import torch
 from torch import Tensor
 
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.inputs import Pairs, check_pairs, check_texts
+from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
 from infolm_metric.core.results import ChunkScores, Result, warn
 from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.tokenization import WeightedText
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
-    Groups,
     Predictions,
+    TextGroups,
     distributions,
     interpolate,
     log_predictions,
     predictions,
 )
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
-from infolm_metric.infolm.masked_lm import ARCHITECTURE, HEADS, MaskedLM
+from infolm_metric.infolm.masked_lm import HEADS, MASKED_LM, MaskedLM
 from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.encoding_scorer import (
+    CHUNK_BYTES,
+    CHUNK_TEXTS,
     EncodingRun,
     Encodings,
     EncodingScorer,
     Texts,
 )
 
-# Maximum memory for the distributions of a chunk of pairs, in bytes, and maximum number of texts in
-# a chunk. A sweep needs more memory, because it has several distributions per text.
-CHUNK_BYTES = 1 << 28
+# As CHUNK_BYTES. A sweep needs more memory, because it has several distributions per text.
 SWEEP_BYTES = 1 << 30
-CHUNK_TEXTS = 2048
 COMPARED_ELEMENTS = 1 << 22  # entries of the distributions that are compared in one step
 
 
@@ -161,7 +160,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
 
     def _cached_predictions(
-        self, groups: Groups, model: MaskedLM, settings: InfoLMSettings, limit: int | None
+        self, groups: TextGroups, model: MaskedLM, settings: InfoLMSettings, limit: int | None
     ) -> Predictions:
         """Yield `predictions` at all positions of each text, from cached logits if possible."""
         for index, group in enumerate(groups):
@@ -206,7 +205,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
 
     settings_type = InfoLMSettings
     run_type = InfoLMRun
-    architecture = ARCHITECTURE
+    architecture = MASKED_LM
     perfect_score_label = "the same distribution"
     # Whether to cache logits, 122 KB per token, so that `sweep` and `explain` can reuse them.
     keep_logits = False
@@ -290,6 +289,8 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         (`IDF`). `changed` overrides settings for this call, with a single measure.
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
+        check_text("candidate", candidate)
+        check_text("reference", reference)
         if len(settings.names) > 1:
             raise ValueError(
                 "information_measure must be a single measure for explain, got "

@@ -28,17 +28,22 @@ from infolm_metric.core.files import check_exists
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
-from infolm_metric.core.scorer import Run, Scorer
+from infolm_metric.core.scorer import COUNTED_PAIRS, Run, Scorer
 from infolm_metric.core.signature import Signature
 from infolm_metric.jobs.ray_tables import find_tables, open_tables, read_schema
-from infolm_metric.jobs.resume import Range, add_scores, check_new_columns, means, result_columns
+from infolm_metric.jobs.resume import (
+    ColumnRange,
+    add_scores,
+    check_new_columns,
+    means,
+    result_columns,
+)
 from infolm_metric.tables import Source, TableFiles, file_ending, parse_pair, row_type
 
 if TYPE_CHECKING:
     from ray.data import Dataset
 
-BATCH = 256  # pairs that an actor scores together
-COUNTED = 4096  # pairs that a task counts together
+RAY_BATCH = 256  # pairs that an actor scores together
 ROWS_PER_FILE = 1 << 14  # minimum number of rows in an output file, except for the last
 # Function that returns the row of a source from a row of the Ray data set.
 RestoreRow = Callable[[dict[str, Any]], Any]
@@ -51,7 +56,7 @@ def score_dataset(
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
     workers: int | None = None,
-    batch: int = BATCH,
+    batch: int = RAY_BATCH,
     rescale_with_baseline: Any = False,
     **settings: Any,
 ) -> Dataset:
@@ -107,7 +112,7 @@ def score_source(
         dataset, restore_row = _open_source(source, added)
         columns = Columns(source.candidate_column, names, restore_row)
         totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
-        scores, run = _scored(dataset, scorer, columns, workers, BATCH, baseline, totals)
+        scores, run = _scored(dataset, scorer, columns, workers, RAY_BATCH, baseline, totals)
         # Workers have different working directories.
         options: Any = {"file_format": "parquet", "min_rows_per_file": ROWS_PER_FILE}
         scores.write_datasink(_ParquetFiles(os.path.abspath(output), **options))
@@ -115,7 +120,7 @@ def score_source(
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error, source.name) from error
     written = pyarrow.dataset.dataset(output, format="parquet")
-    rows, ranges = written.count_rows(), dict[str, Range]()
+    rows, ranges = written.count_rows(), dict[str, ColumnRange]()
     for part in written.to_batches(columns=added):
         if part.num_rows:
             ranges = add_scores(ranges, part.to_pydict())
@@ -228,7 +233,7 @@ def _count(dataset: Dataset, scorer: Scorer[Any], columns: Columns) -> CorpusSta
         return CorpusStatistics()
     counts = dataset.map_batches(
         partial(_count_batch, scorer=scorer, columns=columns),
-        batch_size=COUNTED,
+        batch_size=COUNTED_PAIRS,
         batch_format="pyarrow",
         num_cpus=1,
     )

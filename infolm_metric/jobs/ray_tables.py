@@ -25,7 +25,7 @@ from infolm_metric.jobs.resume import check_new_columns
 from infolm_metric.tables import TABLES, Cells, Source, TableFiles, file_ending, parse_pair
 
 ROWS = 1024  # rows that are converted together
-BLOCK = 1 << 17  # bytes of a block; a block is the smallest unit of work for an actor
+BLOCK_BYTES = 1 << 17  # bytes of a block; a block is the smallest unit of work for an actor
 # A name in ARROW, JSON, ("list", type) or ("object", {key: type}).
 Type = str | tuple[str, Any]
 # Arrow types by type name.
@@ -201,7 +201,7 @@ def open_tables(files: TableFiles, schema: Schema) -> ray.data.Dataset:
     items = [{"path": path} for path in files.paths]
     tasks = min(len(items), max(1, int(ray.cluster_resources().get("CPU", 1))))
     paths = ray.data.from_items(items, override_num_blocks=tasks)
-    paths.context.target_max_block_size = BLOCK
+    paths.context.target_max_block_size = BLOCK_BYTES
     read = partial(_read_blocks, read=files.read, schema=schema)
     # Without a CPU of its own, reading is not fused with scoring: one actor would score each file.
     return paths.map_batches(read, batch_size=None, num_cpus=0)

@@ -33,15 +33,14 @@ from infolm_metric.core.checks import check_whole
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
-from infolm_metric.core.scorer import Run, Scorer
+from infolm_metric.core.scorer import COUNTED_PAIRS, Run, Scorer
 from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
 from infolm_metric.tables import Row, Source
 
-CHUNK = 256  # pairs that are scored and written together
-COUNTED = 1024  # pairs whose document frequencies are counted together
+JOB_CHUNK = 256  # pairs that are scored and written together
 Score = Callable[[list[Row]], Result]
-Range = Sequence[float]  # sum, minimum and maximum of a score column
+ColumnRange = Sequence[float]  # sum, minimum and maximum of a score column
 # Column of pair numbers.
 PAIR = "pair"
 RESTART = "choose another output, or overwrite this one with --restart (in Python: restart=True)"
@@ -62,7 +61,7 @@ class JobRecord:
     rows: int
     done: int = 0
     size: int = 0
-    sums: Mapping[str, Range] = field(default_factory=dict)
+    sums: Mapping[str, ColumnRange] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -102,7 +101,7 @@ def run_job(
     rescale_with_baseline: Any = False,
     restart: bool = False,
     verbose: bool = False,
-    chunk: int = CHUNK,
+    chunk: int = JOB_CHUNK,
 ) -> Summary:
     """Score pairs, and write one JSON line per pair with its number, input columns and scores.
 
@@ -242,7 +241,7 @@ def _read(
 ) -> tuple[str, Counter[int], Run[Any]]:
     """Check the input; return its digest, its pairs by number of references, and the run."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
-    for part in batches(bar(source.rows(), desc="reading"), COUNTED):
+    for part in batches(bar(source.rows(), desc="reading"), COUNTED_PAIRS):
         rows = [source.pair(row) for row in part]
         for (where, row), pair in zip(part, rows, strict=True):
             check_new_columns(where, row, names)
@@ -258,17 +257,17 @@ def _read(
 
 
 def add_scores(
-    ranges: Mapping[str, Range], columns: Mapping[str, Sequence[float]]
-) -> dict[str, Range]:
+    ranges: Mapping[str, ColumnRange], columns: Mapping[str, Sequence[float]]
+) -> dict[str, ColumnRange]:
     """Add a chunk's scores to the sum, minimum and maximum of each column."""
-    totals: dict[str, Range] = {}
+    totals: dict[str, ColumnRange] = {}
     for name, scores in columns.items():
         total, least, most = ranges.get(name, (0.0, math.inf, -math.inf))
         totals[name] = (math.fsum((total, *scores)), min(least, *scores), max(most, *scores))
     return totals
 
 
-def means(ranges: Mapping[str, Range], rows: int) -> dict[str, float]:
+def means(ranges: Mapping[str, ColumnRange], rows: int) -> dict[str, float]:
     """Return the mean of each score column, clipped to the range of the column's scores.
 
     >>> means({"toy": (0.3 * 3, 0.3, 0.3)}, 3)

@@ -22,7 +22,7 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Run
 
 # Scores that are mapped to 0 and 1, or to 1 and 0 if lower is better.
-Range = tuple[float, float]
+ScoreRange = tuple[float, float]
 # Signature fields shared by both metrics.
 SHARED_FIELDS = ("metric", "infolm", "transformers", "torch")
 
@@ -63,7 +63,7 @@ class CombinedMetric:
         return values.clip(0.0, 1.0), counts
 
     @cached_property
-    def range(self) -> Range:
+    def range(self) -> ScoreRange:
         """Scores that are mapped to 0 and 1; they do not depend on the texts."""
         settings = self.run.settings
         (name,) = settings.names
@@ -91,7 +91,7 @@ class CombinedMetric:
         return signature.without(SHARED_FIELDS).prefixed(self.run.settings.metric)
 
     @cached_property
-    def _baseline_range(self) -> Range | None:
+    def _baseline_range(self) -> ScoreRange | None:
         """Mean of the baseline and the best score, or None if the bounds are used."""
         (name,) = self.run.settings.names
         by_count = replace(self.run, baseline=self.baseline).unrelated([1])
@@ -131,7 +131,7 @@ def combine(
     return (nli_weight * nli + (1 - nli_weight) * other).tolist()
 
 
-def scaled(scores: np.ndarray, ends: Range, higher: bool = True) -> np.ndarray:
+def scaled(scores: np.ndarray, ends: ScoreRange, higher: bool = True) -> np.ndarray:
     """Scale scores [pairs] linearly so that `ends` become 0 and 1, or 1 and 0 if lower is better.
 
     >>> scaled(np.array([1.0, 2.0, 3.0]), (1.0, 3.0)), scaled(np.array([4.0]), (4.0, 4.0))

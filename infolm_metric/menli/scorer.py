@@ -17,7 +17,7 @@ from infolm_metric.core.results import ChunkScores, reduce_references
 from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.menli.combination import CombinedMetric, scaled
 from infolm_metric.menli.recall import TokenRecall
-from infolm_metric.menli.settings import FORMULAS, RECALL, MENLISettings
+from infolm_metric.menli.settings import NLI_FORMULAS, RECALL, MENLISettings
 from infolm_metric.models.nli_scorer import NLIRun, NLIScorer
 
 
@@ -60,7 +60,7 @@ class MENLIRun(NLIRun[MENLISettings]):
         starts = np.cumsum(pairs.counts, dtype=np.int64) - np.asarray(pairs.counts)
         columns: dict[str, list[float]] = {}
         for name in settings.names:
-            low, high = min(FORMULAS[name]), max(FORMULAS[name])
+            low, high = min(NLI_FORMULAS[name]), max(NLI_FORMULAS[name])
             values = formula_values(name, probabilities)
             values = np.where(one_empty, low, np.where(both_empty, high, values))
             scores = reduce_references(values, pairs.counts, settings.multi_reference)
@@ -156,7 +156,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
 
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
         """Return the lower and upper bounds of a formula, or 0 and 1 for a combination."""
-        ends = float(min(FORMULAS[name])), float(max(FORMULAS[name]))
+        ends = float(min(NLI_FORMULAS[name])), float(max(NLI_FORMULAS[name]))
         return ends if settings.combination is None else (0.0, 1.0)
 
     def _combined(self, settings: MENLISettings) -> CombinedMetric | TokenRecall | None:
@@ -180,7 +180,7 @@ def formula_values(name: str, probabilities: np.ndarray) -> np.ndarray:
     array([0.625])
     """
     e, n, c = probabilities.T
-    e_weight, n_weight, c_weight = FORMULAS[name]
+    e_weight, n_weight, c_weight = NLI_FORMULAS[name]
     return e_weight * e + n_weight * n + c_weight * c
 
 

@@ -21,7 +21,7 @@ from infolm_metric.core.settings import BUNDLED, Settings
 from infolm_metric.models.nli_settings import NLISettings
 
 # Weights of e, n and c; a score lies between the smallest and the largest weight.
-FORMULAS: dict[str, tuple[int, int, int]] = {
+NLI_FORMULAS: dict[str, tuple[int, int, int]] = {
     "e": (1, 0, 0),
     "-c": (0, 0, -1),
     "e-n": (1, -1, 0),
@@ -98,7 +98,7 @@ class MENLISettings(NLISettings):
             formula = (
                 self.formula.replace(" ", "") if isinstance(self.formula, str) else self.formula
             )
-            names = score_names("formula", formula, {name: name for name in FORMULAS})
+            names = score_names("formula", formula, {name: name for name in NLI_FORMULAS})
             object.__setattr__(self, "formula", names)
         if self.combination == RECALL and self.combine_baseline is not None:
             raise ValueError(
@@ -238,7 +238,7 @@ class MENLISettings(NLISettings):
         >>> [settings.other.idf for settings in combinations]
         [False, 'references']
         """
-        settings = self.replace(formula=tuple(FORMULAS))
+        settings = self.replace(formula=tuple(NLI_FORMULAS))
         if self.other is None:
             return [settings]
         forms = [other.idf for other in self.other.baseline_settings()]

@@ -9,8 +9,6 @@ from .correlations import (
     calibrated_accuracy,
     correlation,
     kendall,
-    pairwise_accuracy,
-    partial_correlation,
     pearson,
     spearman,
 )
@@ -44,8 +42,6 @@ __all__ = [
     "holm",
     "kendall",
     "paired_bootstrap",
-    "pairwise_accuracy",
-    "partial_correlation",
     "pearson",
     "plot_agreement",
     "read_ratings",

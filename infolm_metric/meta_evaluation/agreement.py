@@ -41,7 +41,7 @@ class Agreement:
         level: "system" or "segment".
         statistic: a coefficient from -1 to 1: "pearson", "spearman", "kendall" or "partial"
             (partial Pearson correlation given the text length); or an accuracy from 0 to 1:
-            "accuracy" (`pairwise_accuracy` of systems, `calibrated_accuracy` of texts) or
+            "accuracy" (`order_accuracy` of systems, `calibrated_accuracy` of texts) or
             "soft_accuracy" (`soft_pairwise_accuracy`).
         value: the statistic, NaN if it is not defined.
         low: lower bound of the bootstrap interval. NaN if it is not defined, as for the calibrated

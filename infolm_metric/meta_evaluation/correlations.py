@@ -155,39 +155,20 @@ def correlation(
     return mean_over_samples(COEFFICIENTS[coefficient], grids, level)
 
 
-def pairwise_accuracy(
-    human: np.ndarray, metric: np.ndarray, level: str = "system", missing: str = "drop"
-) -> float:
-    """Return the fraction of system pairs that the metric and humans rank in the same order.
-
-    Pairs with equal human scores are skipped; a pair with equal metric scores counts as an error
-    (Kocmi et al. 2021, "To Ship or Not to Ship"). At the segment level, pairs of texts within each
-    sample are compared. The result is NaN if all human scores are equal. See the module docstring
-    for the arguments.
-
-    >>> pairwise_accuracy(np.array([[1.0], [2.0], [3.0]]), np.array([[1.0], [3.0], [2.0]]))
-    0.6666666666666666
-    """
-    grids = prepare_grids(level, missing, human=human, metric=metric)
-    return mean_over_samples(order_accuracy, grids, level)
-
-
-def calibrated_accuracy(
-    human: np.ndarray, metric: np.ndarray, level: str = "segment", missing: str = "drop"
-) -> float:
+def calibrated_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "drop") -> float:
     """Return the fraction of text pairs for which metric and humans agree on the order or a tie.
 
     Human scores are often tied, but metric scores rarely are. Therefore, metric differences up to
     a threshold count as ties. The threshold maximizes the accuracy on these data (Deutsch, Foster
-    and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). At the system
-    level, pairs of system means are compared. The result is NaN if no sample has two texts with
-    scores. See the module docstring for the arguments.
+    and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). The result is NaN if
+    no sample has two texts with scores. See the module docstring for the arguments.
 
     >>> human = np.array([[1.0], [1.0], [3.0]])
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]]))
     1.0
     """
-    x, y = at_level(prepare_grids(level, missing, human=human, metric=metric), level)
+    check_grids({"human": human, "metric": metric})
+    x, y = (grid.T for grid in common_scores([human, metric], missing)[0])
     first, second = np.triu_indices(x.shape[-1], 1)
     human_signs = np.sign(x[:, first] - x[:, second])  # [samples, pairs]
     differences = y[:, first] - y[:, second]
@@ -208,28 +189,6 @@ def calibrated_accuracy(
     if distances[0] > 0:  # with a threshold of 0, there are no ties
         best = max(best, 0.0)
     return float((weights * ordered).sum() + best)
-
-
-def partial_correlation(
-    human: np.ndarray,
-    metric: np.ndarray,
-    covariate: np.ndarray,
-    level: str = "system",
-    missing: str = "drop",
-) -> float:
-    """Return the partial Pearson correlation of a metric with human scores given a covariate.
-
-    The linear effect of the `covariate`, such as the text length, is removed from both scores. The
-    result, from -1 to 1, is NaN if it is not defined, for example with fewer than 4 systems. See
-    the module docstring for the other arguments.
-
-    >>> lengths = np.array([[9.0], [12.0], [20.0], [16.0], [11.0]])
-    >>> human = np.array([[3.0], [5.0], [4.0], [4.0], [2.0]])
-    >>> round(partial_correlation(human, lengths + human, lengths), 6)
-    1.0
-    """
-    grids = prepare_grids(level, missing, human=human, metric=metric, covariate=covariate)
-    return mean_over_samples(partial_pearson, grids, level)
 
 
 # From grids to vectors.

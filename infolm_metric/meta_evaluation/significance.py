@@ -143,7 +143,7 @@ def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
 
 def paired_bootstrap(
     scores: Sequence[float] | np.ndarray,
-    baseline: Sequence[float] | np.ndarray,
+    other: Sequence[float] | np.ndarray,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
@@ -153,14 +153,14 @@ def paired_bootstrap(
     difference is at least |d| away from the observed difference d (Koehn 2004; Riezler and Maxwell
     2005). With few samples, p is too small: with 10 samples, p is below 0.05 for 7% to 10% of the
     pairs of equal systems, and with 3 samples for 20% to 31%. `approximate_randomization` does not
-    have this bias. `scores` and `baseline` are the systems' scores for the same samples, float64
+    have this bias. `scores` and `other` are the two systems' scores for the same samples, float64
     [samples]. Raises TypeError or ValueError if they differ in length, have fewer than two scores
     or contain NaN or infinities, or if `resamples` is not a whole number >= 1.
 
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
     """
-    differences = _paired_differences(scores, baseline)
+    differences = _paired_differences(scores, other)
     counts = draw(1, len(differences), resamples, seed, "samples").samples
     mean = differences.mean()
     deviations = np.abs(counts @ differences / len(differences) - mean)
@@ -170,7 +170,7 @@ def paired_bootstrap(
 
 def approximate_randomization(
     scores: Sequence[float] | np.ndarray,
-    baseline: Sequence[float] | np.ndarray,
+    other: Sequence[float] | np.ndarray,
     resamples: int = 10 * RESAMPLES,
     seed: int = 0,
 ) -> float:
@@ -178,13 +178,13 @@ def approximate_randomization(
 
     The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005). If
     there are at most `resamples` ways to swap, each is used once and p is exact. `scores`,
-    `baseline` and the result are as in `paired_bootstrap`, which raises the same errors.
+    `other` and the result are as in `paired_bootstrap`, which raises the same errors.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
     """
     check_whole("resamples", resamples)
-    differences = _paired_differences(scores, baseline)
+    differences = _paired_differences(scores, other)
     threshold = abs(differences.sum()) - len(differences) * _rounding_error(differences)
     if 2 ** len(differences) <= resamples:
         every = np.asarray(list(itertools.product((1, -1), repeat=len(differences))))
@@ -249,15 +249,15 @@ def _rounding_error(differences: np.ndarray) -> float:
 
 
 def _paired_differences(
-    scores: Sequence[float] | np.ndarray, baseline: Sequence[float] | np.ndarray
+    scores: Sequence[float] | np.ndarray, other: Sequence[float] | np.ndarray
 ) -> np.ndarray:
-    scores, baseline = np.asarray(scores, dtype=float), np.asarray(baseline, dtype=float)
-    if scores.shape != baseline.shape or scores.ndim != 1 or len(scores) < 2:
-        shapes = f"{list(scores.shape)} and {list(baseline.shape)}"
-        raise ValueError(f"scores and baseline must have the same length >= 2, got shapes {shapes}")
-    if not np.isfinite([scores, baseline]).all():
-        raise ValueError("scores and baseline must be finite, got NaN or infinite scores")
-    return scores - baseline
+    scores, other = np.asarray(scores, dtype=float), np.asarray(other, dtype=float)
+    if scores.shape != other.shape or scores.ndim != 1 or len(scores) < 2:
+        shapes = f"{list(scores.shape)} and {list(other.shape)}"
+        raise ValueError(f"scores and other must have the same length >= 2, got shapes {shapes}")
+    if not np.isfinite([scores, other]).all():
+        raise ValueError("scores and other must be finite, got NaN or infinite scores")
+    return scores - other
 
 
 # Two metrics on the same systems.

@@ -21,8 +21,8 @@ MKL_MODE = "MKL_CBWR"
 # Numbers of rows to probe, including some for which libraries divide the work differently.
 PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # maximum per shape; for large shapes (a vocabulary head), fewer rows are probed
-FEW = 16  # rows; padding to this number is cheap
-BLOCK = 64  # rows
+PADDED_ROWS = 16  # rows; padding to this number is cheap
+BLOCK_ROWS = 64  # rows
 COLUMNS = 2048  # outputs per product; products for a whole vocabulary exceed the caches
 SHIFT = 7  # rows by which a block is moved in the probe
 
@@ -80,11 +80,11 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
     counts = [
         count
         for count, total in zip(PROBED_ROWS, totals, strict=True)
-        if count <= FEW or total <= most_rows
+        if count <= PADDED_ROWS or total <= most_rows
     ]
     rows, weight = (
         torch.arange(size * inputs, device="cpu").sin().to(dtype).view(size, inputs)
-        for size in (max(BLOCK, counts[-1]) + SHIFT, outputs)
+        for size in (max(BLOCK_ROWS, counts[-1]) + SHIFT, outputs)
     )
     bias = weight[:, 0].contiguous()
 
@@ -98,17 +98,19 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
         for count, start in starts
         if not torch.equal(product(start, count), whole[start : start + count])
     ]
-    if max(dependent, default=0) < FEW:
-        return RowRule(least=FEW if dependent else 1)
-    shared = [product(start, BLOCK)[SHIFT - start : BLOCK - start] for start in range(SHIFT)]
+    if max(dependent, default=0) < PADDED_ROWS:
+        return RowRule(least=PADDED_ROWS if dependent else 1)
+    shared = [
+        product(start, BLOCK_ROWS)[SHIFT - start : BLOCK_ROWS - start] for start in range(SHIFT)
+    ]
     same = all(torch.equal(shared[0], other) for other in shared)
-    return RowRule(block=BLOCK) if same else RowRule()
+    return RowRule(block=BLOCK_ROWS) if same else RowRule()
 
 
 def row_rule(weight: Tensor) -> RowRule:
     """Return the rule for products of rows with a weight [out, in]."""
     if weight.device.type != "cpu":  # not probed
-        return RowRule(least=FEW)
+        return RowRule(least=PADDED_ROWS)
     outputs, inputs = weight.shape
     return probe_rows(inputs, outputs, weight.dtype, torch.get_num_threads())
 
@@ -176,7 +178,7 @@ def repeat_texts(ids: Tensor) -> Tensor:
     >>> len(repeat_texts(torch.zeros(1, 7, dtype=torch.int64)))
     3
     """
-    return ids.repeat(-(-FEW // ids.numel()), 1)
+    return ids.repeat(-(-PADDED_ROWS // ids.numel()), 1)
 
 
 def float64_device(device: torch.device) -> torch.device:

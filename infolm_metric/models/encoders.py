@@ -32,7 +32,7 @@ from infolm_metric.models.determinism import (
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
 SHORT = 128
 
-Groups = Sequence[Tensor]
+IdGroups = Sequence[Tensor]
 # Functions that return the head of a transformers model, by model family.
 Heads = Mapping[str, Callable[[Any], nn.Module]]
 
@@ -103,7 +103,7 @@ class FastEncoder(nn.Module):
         self.eval()
 
     def states(
-        self, ids: Groups, layers: Sequence[int], token_types: Groups | None = None
+        self, ids: IdGroups, layers: Sequence[int], token_types: IdGroups | None = None
     ) -> list[Tensor]:
         """Return the states of some layers, [rows, hidden] each; layer 0 is the embeddings."""
         if token_types is None:
@@ -122,7 +122,7 @@ class FastEncoder(nn.Module):
         return [by_layer[number] for number in layers]
 
     def states_at(
-        self, ids: Groups, positions: Groups, token_types: Groups | None = None
+        self, ids: IdGroups, positions: IdGroups, token_types: IdGroups | None = None
     ) -> Tensor:
         """Return the last layer's states at some positions of each text, [rows, hidden]."""
         (states,) = self.states(ids, [len(self.layers) - 1], token_types)
@@ -130,7 +130,7 @@ class FastEncoder(nn.Module):
         attention = self._attend(layer, states, ids, self._biases(ids), selected, positions)
         return self._finish(layer, attention, selected)
 
-    def _biases(self, ids: Groups) -> list[Tensor | None]:
+    def _biases(self, ids: IdGroups) -> list[Tensor | None]:
         """Return each group's attention bias, [1, heads, tokens, tokens], or None."""
         if self.position_bias is None:
             return [None] * len(ids)
@@ -140,10 +140,10 @@ class FastEncoder(nn.Module):
         self,
         layer: Any,
         states: Tensor,
-        ids: Groups,
+        ids: IdGroups,
         biases: Sequence[Tensor | None],
         selected: Tensor | None = None,
-        positions: Groups | None = None,
+        positions: IdGroups | None = None,
     ) -> Tensor:
         """Return the attention before its output projection, [rows, hidden].
 
@@ -222,13 +222,13 @@ class FastEncoder(nn.Module):
         return buffer[:size].view(shape)
 
 
-def _by_group(rows: Tensor, groups: Groups, *heads: int) -> list[Tensor]:
+def _by_group(rows: Tensor, groups: IdGroups, *heads: int) -> list[Tensor]:
     """Split rows by group, [texts, tokens, *heads, width] each."""
     parts = rows.split_with_sizes([group.numel() for group in groups])
     return [part.view(*group.shape, *heads, -1) for part, group in zip(parts, groups, strict=True)]
 
 
-def _row_numbers(ids: Groups, positions: Groups) -> Tensor:
+def _row_numbers(ids: IdGroups, positions: IdGroups) -> Tensor:
     """Return the row number of each position in the states of a batch, int64 [rows]."""
     rows, start = [], 0
     for group, at in zip(ids, positions, strict=True):

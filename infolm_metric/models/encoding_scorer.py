@@ -16,15 +16,18 @@ from torch import Tensor
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.document_counts import count_tokens
 from infolm_metric.core.idf import IDF, CorpusStatistics
-from infolm_metric.core.inputs import Pairs, batches, check_text
+from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import ChunkScores, Result, reduce_references
-from infolm_metric.core.scorer import CHUNK, Progress, Run, Scorer, no_progress
+from infolm_metric.core.scorer import CHUNK_PAIRS, Progress, Run, Scorer, no_progress
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.core.tokenization import TokenizedText, WeightedText, tokenize
 from infolm_metric.models.checkpoints import Architecture, Checkpoint, ModelHolder, open_model
 from infolm_metric.models.out_of_domain import count_out_of_domain
 
 CACHED_TEXTS = 1 << 14  # maximum number of cached tokenized texts
+# Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
+CHUNK_TEXTS = 2048
+CHUNK_BYTES = 1 << 28
 TOKENIZED_DOCUMENTS = 1 << 12  # documents that are tokenized at a time
 
 Texts = Sequence[WeightedText]
@@ -116,7 +119,7 @@ class EncodingRun(Run[E]):
     @property
     def block_size(self) -> int:
         """Number of candidates or references that `score_matrix` encodes at a time."""
-        return CHUNK
+        return CHUNK_PAIRS
 
     # Texts.
 
@@ -231,10 +234,8 @@ class EncodingRun(Run[E]):
         warnings["indistinguishable"] = int((best & ~identical).sum())
         return ChunkScores({name: part.tolist() for name, part in scores.items()}, warnings)
 
-    def score_pair(self, candidate: Any, reference: Any) -> tuple[Result, list[WeightedText]]:
-        """Check and score a pair; return the result and both texts with their token weights."""
-        check_text("candidate", candidate)
-        check_text("reference", reference)
+    def score_pair(self, candidate: str, reference: str) -> tuple[Result, list[WeightedText]]:
+        """Score a pair; return the result and both texts with their token weights."""
         result = self.score(Pairs([candidate], [[reference]]))
         sides = zip((candidate, reference), self.tables, strict=True)
         return result, [self.tokenize_and_weight([text], table)[0] for text, table in sides]

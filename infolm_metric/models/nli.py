@@ -24,7 +24,7 @@ from infolm_metric.models.determinism import deterministic_inference
 from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
 from infolm_metric.models.nli_settings import Labels, NLISettings
 
-ARCHITECTURE = Architecture(
+NLI_MODEL = Architecture(
     AutoModelForSequenceClassification,
     fits=lambda config: type(config) in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
     unfit="which has no sequence-classification head in transformers",

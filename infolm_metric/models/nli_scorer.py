@@ -16,7 +16,7 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Progress, Run, Scorer, no_progress
 from infolm_metric.core.tokenization import check_max_length, tokenize
 from infolm_metric.models.checkpoints import Checkpoint, ModelHolder, open_model
-from infolm_metric.models.nli import ARCHITECTURE, NLIModel, join_pairs, load_nli
+from infolm_metric.models.nli import NLI_MODEL, NLIModel, join_pairs, load_nli
 from infolm_metric.models.nli_settings import Labels, NLISettings, read_labels
 from infolm_metric.models.out_of_domain import count_out_of_domain
 
@@ -34,7 +34,7 @@ class NLIScorer(Scorer[N]):
 
     def unload(self) -> None:
         with self.lock:  # not during another thread's call
-            self.models = ModelHolder(partial(open_model, architecture=ARCHITECTURE), self.load)
+            self.models = ModelHolder(partial(open_model, architecture=NLI_MODEL), self.load)
 
     @property
     def tokenizer(self) -> Any:

@@ -11,10 +11,10 @@ from typing import Literal
 
 from infolm_metric.core.settings import ModelSettings
 
-LABELS = ("entailment", "neutral", "contradiction")
+NLI_LABELS = ("entailment", "neutral", "contradiction")
 TWO_LABELS = ["entailment", "not_entailment"]
 # Patterns that match the beginning of a lowercased label name.
-KINDS = {
+LABEL_PATTERNS = {
     "entailment": re.compile("entail"),
     "neutral": re.compile("neutral"),
     "contradiction": re.compile("contradict"),
@@ -88,27 +88,27 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
             )
         names = list(labels)
     kinds = list(map(_parse_label, names))
-    if sorted(kinds) == sorted(LABELS):
-        return Labels(*(kinds.index(kind) for kind in LABELS))
+    if sorted(kinds) == sorted(NLI_LABELS):
+        return Labels(*(kinds.index(kind) for kind in NLI_LABELS))
     if sorted(kinds) == TWO_LABELS:
         return Labels(kinds.index("entailment"), None, None)
     raise ValueError(
         f"the labels of the model {model!r} must be entailment, neutral and contradiction, got "
         f"{', '.join(map(repr, names))}; if it is an NLI model, pass its labels in output order, "
-        f"as in labels={','.join(LABELS)!r}; otherwise choose an NLI model"
+        f"as in labels={','.join(NLI_LABELS)!r}; otherwise choose an NLI model"
     )
 
 
 def _parse_label(name: str) -> str:
-    """Return the key in KINDS that matches a label name, or "" if none matches."""
+    """Return the key in LABEL_PATTERNS that matches a label name, or "" if none matches."""
     name = name.strip().casefold()
-    return next((kind for kind, pattern in KINDS.items() if pattern.match(name)), "")
+    return next((kind for kind, pattern in LABEL_PATTERNS.items() if pattern.match(name)), "")
 
 
 def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
     """Parse the `labels` setting: two or three names, as a sequence or separated by commas."""
     kinds = tuple(map(_parse_label, labels.split(",") if isinstance(labels, str) else labels))
-    if sorted(kinds) not in (sorted(LABELS), TWO_LABELS):
+    if sorted(kinds) not in (sorted(NLI_LABELS), TWO_LABELS):
         raise ValueError(
             "labels must be entailment, neutral and contradiction, or entailment and "
             f"not_entailment, in the order of the model's outputs, got {labels!r}"

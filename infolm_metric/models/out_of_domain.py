@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-LIMIT = 4  # maximum sum of weights of an English text
+MAX_EVIDENCE = 4  # maximum sum of weights of an English text
 FEWEST = 6  # tokens; shorter texts, such as a foreign name, cannot be classified
 COMMON = 2.0  # maximum IDF of common words (the, of, in, is), found in over 13% of paragraphs
 UNKNOWN = "[UNK]"
@@ -21,7 +21,7 @@ BRACKETS = frozenset('():"')
 SYMBOLS = frozenset("={}[]<>_;|\\+*#@&^~`/")
 # Common words of other languages and of program code, without accents because the vocabulary has
 # none. Words that are also common in English are omitted.
-WORDS = {
+FOREIGN_WORDS = {
     "German": "der das und ist nicht ein eine einen den dem des mit auf von zu wir sie er ich im "
     "fur sich auch nach bei uber aus wird sind um zum zur vor oder haben wie werden als wenn "
     "noch nur aber mein sein ihr uns es mir mich sehr kein schon",
@@ -38,7 +38,7 @@ WORDS = {
     "ptr xml ls py js np stdout printf sudo pip npm git usr tmp cfg env sys idx config url http "
     "https",
 }
-ELSEWHERE = frozenset(" ".join(WORDS.values()).split())
+ELSEWHERE = frozenset(" ".join(FOREIGN_WORDS.values()).split())
 
 
 def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
@@ -74,4 +74,6 @@ def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray | None)
     """Count texts, int64 [tokens] each, that are not English prose; 0 if `weights` is None."""
     if weights is None:
         return 0
-    return sum(len(tokens) >= FEWEST and int(weights[tokens].sum()) > LIMIT for tokens in texts)
+    return sum(
+        len(tokens) >= FEWEST and int(weights[tokens].sum()) > MAX_EVIDENCE for tokens in texts
+    )

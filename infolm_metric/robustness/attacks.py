@@ -17,20 +17,22 @@ from random import Random
 from infolm_metric.core.checks import check_known, check_whole
 from infolm_metric.core.inputs import check_text
 from infolm_metric.robustness import grammar, words
-from infolm_metric.robustness.words import FUNCTION_WORDS, WORDS, Text, match_case
+from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text, match_case
 
 ADEQUACY, FLUENCY = "adequacy", "fluency"
-KINDS = (ADEQUACY, FLUENCY)
+ATTACK_KINDS = (ADEQUACY, FLUENCY)
 
 
 # Words and numbers.
 
-EXCLUDED_NOUNS, CLAUSE_VERBS = WORDS["no_nouns"], WORDS["clause_verbs"]
-EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(WORDS["no_adjectives"], WORDS["ones"], WORDS["tens"])
-GOVERNORS = frozenset(WORDS["governing"])
+EXCLUDED_NOUNS, CLAUSE_VERBS = WORD_LISTS["no_nouns"], WORD_LISTS["clause_verbs"]
+EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(
+    WORD_LISTS["no_adjectives"], WORD_LISTS["ones"], WORD_LISTS["tens"]
+)
+GOVERNORS = frozenset(WORD_LISTS["governing"])
 # Prepositions that can follow any participle, such as "in" ("painted in") but not "up".
-PARTICIPLE_PREPOSITIONS = words.PREPOSITIONS.difference(WORDS["particles"])
-POOLS = {"NOUN": WORDS["nouns"], "VERB": WORDS["verbs"], "ADJ": WORDS["adjectives"]}
+PARTICIPLE_PREPOSITIONS = words.PREPOSITIONS.difference(WORD_LISTS["particles"])
+POOLS = {"NOUN": WORD_LISTS["nouns"], "VERB": WORD_LISTS["verbs"], "ADJ": WORD_LISTS["adjectives"]}
 MAX_DROPPED = 0.2  # maximum fraction of words that are dropped
 MIN_WORDS = 5  # minimum number of words in a text from which words are dropped
 MIN_DISTINCT_WORDS = 4  # minimum number of distinct words in a text that is shuffled
@@ -133,7 +135,7 @@ def replace_name(text: str, random: Random) -> str | None:
     """Replace every occurrence of a first name with another first name of the same gender."""
     parsed = Text.parse(text)
     bare = [token.replace("’", "'").removesuffix("'s") for token in parsed.tokens]
-    male, female = WORDS["male"], WORDS["female"]
+    male, female = WORD_LISTS["male"], WORD_LISTS["female"]
     names = [name for name in dict.fromkeys(bare) if name in male + female]
     if not names:
         return None
@@ -212,9 +214,9 @@ def _draw_number(number: str, random: Random) -> str:
 
 # Negation.
 
-NEGATIONS, FRONTED_WORDS = frozenset(WORDS["negative"]), frozenset(WORDS["fronted"])
-POLARITY_WORDS = frozenset(WORDS["polar"])
-NEGATION_BLOCKERS = frozenset(WORDS["only"] + WORDS["inverted"])
+NEGATIONS, FRONTED_WORDS = frozenset(WORD_LISTS["negative"]), frozenset(WORD_LISTS["fronted"])
+POLARITY_WORDS = frozenset(WORD_LISTS["polar"])
+NEGATION_BLOCKERS = frozenset(WORD_LISTS["only"] + WORD_LISTS["inverted"])
 CONTRACTIONS = {"wo": "will", "ca": "can", "sha": "shall"}
 
 
@@ -329,7 +331,7 @@ def _is_finite(word: str) -> bool:
 
 PARTNERS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 PARTNERS |= {plural: singular for singular, plural in PARTNERS.items()}
-GROUPS, AMOUNTS = frozenset(WORDS["groups"]), frozenset(WORDS["amounts"])
+GROUP_NOUNS, AMOUNTS = frozenset(WORD_LISTS["groups"]), frozenset(WORD_LISTS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
@@ -347,7 +349,7 @@ def disagree(text: str, random: Random) -> str | None:
 def _has_one_number(text: Text, index: int) -> bool:
     """Return True if the subject is clearly singular or plural, so a changed verb is an error."""
     subject, predicate = text.sentence(index)
-    groups = GROUPS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
+    groups = GROUP_NOUNS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
     if not subject or groups or AMOUNTS & {*subject}:
         return False
     if text.tokens[index] in ("are", "were", "have", "do"):

@@ -12,7 +12,7 @@ from functools import lru_cache
 import lemminflect
 
 from infolm_metric.robustness import words
-from infolm_metric.robustness.words import FUNCTION_WORDS, WORDS, Text
+from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text
 
 SHORTEST = 3  # minimum number of letters in a content word
 # Tags of the inflections of each part of speech; a form that is both VBD and VBN counts as VBD.
@@ -274,7 +274,7 @@ def find_numbers(text: str) -> list[re.Match[str]]:
     ]
 
 
-ONES, TENS = WORDS["ones"], WORDS["tens"]
+ONES, TENS = WORD_LISTS["ones"], WORD_LISTS["tens"]
 SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
 READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,11})(?:\.(\d+))?")
 

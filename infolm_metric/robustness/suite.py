@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import warn
 from infolm_metric.core.signature import Signature
-from infolm_metric.robustness.attacks import ATTACKS, KINDS
+from infolm_metric.robustness.attacks import ATTACK_KINDS, ATTACKS
 from infolm_metric.robustness.cases import AttackCase
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Texts of a case for which external scores are read, in this order.
 SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # closer scores count as ties
-GROUPS = ("all", *KINDS)
+MACRO_GROUPS = ("all", *ATTACK_KINDS)
 
 
 class CaseScores(NamedTuple):
@@ -59,8 +59,8 @@ class AttackResult:
     Attributes:
         attack: the name of the attack.
         kind: "adequacy" or "fluency".
-        cases: the number of cases from which the sensitivity is computed.
-        n: the number of cases with a paraphrase, from which the accuracy is computed.
+        cases: the number of cases with a paraphrase, from which the accuracy is computed.
+        texts: the number of attacked texts, from which the sensitivity is computed.
         accuracy: the fraction of cases in which the paraphrase scores better than the attacked
             anchor; ties count as misses.
         low: the lower bound of the 95% Wilson interval for the accuracy.
@@ -73,7 +73,7 @@ class AttackResult:
     attack: str
     kind: str
     cases: int
-    n: int
+    texts: int
     accuracy: float | None
     low: float | None
     high: float | None
@@ -82,8 +82,8 @@ class AttackResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers that `infolm robustness --json` writes."""
-        names = ("n", "accuracy", "low", "high", "ties", "sensitivity")
-        return {name: getattr(self, name) for name in names}
+        names = ("accuracy", "low", "high", "ties", "sensitivity")
+        return {"n": self.cases, **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class MetricResult:
         `statistic` is "accuracy", "sensitivity" or "ties". A mean without cases is None.
         """
         means: dict[str, float | None] = {}
-        for group in GROUPS:
+        for group in MACRO_GROUPS:
             results = [result for result in self.attacks.values() if group in ("all", result.kind)]
             values = [getattr(result, statistic) for result in results]
             values = [value for value in values if value is not None]
@@ -156,8 +156,8 @@ def _summarise(name: str, scores: Sequence[CaseScores]) -> AttackResult:
     return AttackResult(
         attack=name,
         kind=ATTACKS[name].kind,
-        cases=len(differences),
-        n=n,
+        cases=n,
+        texts=len(differences),
         accuracy=hits / n if n else None,
         low=low,
         high=high,
@@ -196,7 +196,7 @@ def evaluate_robustness(
     >>> from infolm_metric.robustness import Item, make_cases
     >>> cases = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
     >>> scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
-    >>> evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks["num"].n
+    >>> evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks["num"].cases
     1
     """
     if not cases:

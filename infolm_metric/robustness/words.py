@@ -106,11 +106,16 @@ def match_case(word: str, model: str) -> str:
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
 # Lists of words by name; words.toml describes their use.
-WORDS: dict[str, tuple[str, ...]] = {name: tuple(words.split()) for name, words in LISTS.items()}
-DETERMINERS, PREPOSITIONS = frozenset(WORDS["determiners"]), frozenset(WORDS["prepositions"])
-SUBJECTS, MODALS = frozenset(WORDS["subjects"]), frozenset(WORDS["modals"])
+WORD_LISTS: dict[str, tuple[str, ...]] = {
+    name: tuple(words.split()) for name, words in LISTS.items()
+}
+DETERMINERS, PREPOSITIONS = (
+    frozenset(WORD_LISTS["determiners"]),
+    frozenset(WORD_LISTS["prepositions"]),
+)
+SUBJECTS, MODALS = frozenset(WORD_LISTS["subjects"]), frozenset(WORD_LISTS["modals"])
 BE, HAVE, DO = {"is", "are", "was", "were"}, {"has", "have", "had"}, {"do", "does", "did"}
 # Words that no attack replaces.
 FUNCTION_WORDS = (DETERMINERS | PREPOSITIONS | SUBJECTS | MODALS | BE | HAVE | DO).union(
-    WORDS["other_function_words"]
+    WORD_LISTS["other_function_words"]
 )

@@ -138,5 +138,5 @@ def _make_boxes() -> list[gr.Textbox]:
         gr.Textbox(pair["reference"], label=reference, elem_id="reference-1", **options),
     ]
     with gr.Accordion("More references", open=False):
-        numbers = range(2, limits.REFERENCES + 1)
+        numbers = range(2, limits.MAX_REFERENCES + 1)
         return boxes + [gr.Textbox(label=f"Reference {number}", **options) for number in numbers]

@@ -22,12 +22,12 @@ from . import events, limits
 from .appearance import HIGHER, LOWER, TEXTS, count, notes, notice, number, unrelated_words
 from .components import table
 from .scoring import EXPECTED_ERRORS, refusal, score_in_parts, token_counts
-from .settings import LABELS, SCORERS, check_settings, make_controls, read_settings
+from .settings import METRIC_LABELS, SCORERS, check_settings, make_controls, read_settings
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
 CANDIDATES = ["prediction", "candidate", "predictions", "candidates", "hypothesis", "output"]
-REFERENCES = ["references", "reference", "target", "targets", "label"]
+REFERENCE_COLUMNS = ["references", "reference", "target", "targets", "label"]
 SHOWN_CHARACTERS = 300  # per text in the table; the download contains full texts
 BARS = 10  # approximate number of bars in the histogram
 
@@ -38,7 +38,7 @@ def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
         raise ValueError(f"the file name must end in one of {', '.join(FILE_TYPES)}; rename it")
     _, row = next(read_rows(path), ("", {}))
     candidates = [name for name in CANDIDATES if name in row]
-    references = [name for name in REFERENCES if name in row]
+    references = [name for name in REFERENCE_COLUMNS if name in row]
     candidate = candidates[0] if len(candidates) == 1 else None
     return list(row), candidate, references if len(references) == 1 else []
 
@@ -247,8 +247,9 @@ def round_step(low: float, high: float) -> float:
 def _summary(result: Mapping[str, Any]) -> str:
     scores, higher = result["scores"], result["higher_is_better"]
     best, worst = (max, min) if higher else (min, max)
+    title = METRIC_LABELS[result["metric"]].partition(":")[0]
     lines = [
-        f"{LABELS[result['metric']].partition(':')[0]}, mean of {count(len(scores), 'pair')}: "
+        f"{title}, mean of {count(len(scores), 'pair')}: "
         f"{number(result['mean'])} ({HIGHER if higher else LOWER})",
         f"The best pair scores {number(best(scores))}, the worst {number(worst(scores))}.",
         *([unrelated_words(result["unrelated"])] if result["unrelated"] else []),

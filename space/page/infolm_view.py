@@ -17,7 +17,7 @@ from infolm_metric.core.tokenization import tokenizer_fingerprint
 from .appearance import CANDIDATE, NEUTRAL, REFERENCE, TEXTS, ExplanationView, number
 from .components import bar_plot, bars, table
 
-WORDS = 8  # predicted words shown per text
+SHOWN_WORDS = 8  # predicted words shown per text
 DRIVERS = 12  # largest contributions shown
 GUESSES = 4  # predicted words shown per masked token
 Words = list[tuple[str, float]]
@@ -61,7 +61,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
     vocabulary, shares = explanation.vocabulary, explanation.shares
     rarity = _rarity(scorer)
     texts = [explanation.candidate, explanation.reference]
-    guesses = [_words(text.log_distribution, vocabulary, WORDS, rarity) for text in texts]
+    guesses = [_words(text.log_distribution, vocabulary, SHOWN_WORDS, rarity) for text in texts]
     indices = (shares * rarity).topk(DRIVERS).indices
     largest = torch.zeros_like(shares).index_copy(0, indices, shares[indices])
     top = dataclasses.replace(explanation, shares=largest).top(DRIVERS)

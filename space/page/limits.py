@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-REFERENCES = 5  # per candidate
+MAX_REFERENCES = 5  # per candidate
 CHARACTERS = 1_000  # per text
 # Maximum tokens per text in "Compare", including special tokens. All references together may have
 # twice as many.
@@ -52,7 +52,7 @@ def check_group(position: str, candidate: str, references: Sequence[str]) -> Non
     """Raise ValueError if there are no or too many references, or if a text is too long."""
     if not references:
         raise ValueError(f"{position} needs at least one reference, got none")
-    at_most(f"{position} has {{}} references", len(references), REFERENCES, "remove some")
+    at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "remove some")
     for text in (candidate, *references):
         at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
 

@@ -19,7 +19,7 @@ from infolm_metric.core.signature import Signature
 from . import baryscore_view, infolm_view, limits, menli_view
 from .appearance import NO_VERDICT, ExplanationView, shorten
 from .fair_lock import FairLock
-from .settings import LABELS, SCORERS, check_settings, default
+from .settings import METRIC_LABELS, SCORERS, check_settings, default
 
 # Modules that explain scores, by metric.
 VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
@@ -90,7 +90,7 @@ class Answer:
     @property
     def name(self) -> str:
         """Name of the metric; for InfoLM, with the measure."""
-        title = LABELS[self.metric].partition(":")[0]
+        title = METRIC_LABELS[self.metric].partition(":")[0]
         measure = self.settings.get("information_measure", default("infolm", "information_measure"))
         return f"{title} ({measure})" if self.metric == "infolm" else title
 

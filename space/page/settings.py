@@ -17,14 +17,16 @@ from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, measures
 
 SCORERS: dict[str, Any] = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
 DEFAULTS = {"model_name_or_path": "bundled"}  # replaces the default of the metrics
-LABELS = {
+METRIC_LABELS = {
     "infolm": "InfoLM: compares predictions for the masked words",
     "baryscore": "BaryScore: compares contextual embeddings of the words",
     "menli": "MENLI: checks whether each text entails the other",
 }
 PARAMETERS = ("alpha", "beta")
-WORDS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())
-WORDS["information_measure"]["values"] = [(measure, measure) for measure in measures.MEASURES]
+SETTING_TEXTS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())
+SETTING_TEXTS["information_measure"]["values"] = [
+    (measure, measure) for measure in measures.MEASURES
+]
 # Options of events that only change the layout.
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
 
@@ -46,9 +48,13 @@ def _control(metric: str, values: Sequence[Any] = (), **fields: Any) -> Control:
     return Control(words=words or None, **fields)
 
 
-OWNERS = {name: fields.pop("metrics", ["infolm"]) for name, fields in WORDS.items()}
+OWNERS = {name: fields.pop("metrics", ["infolm"]) for name, fields in SETTING_TEXTS.items()}
 CONTROLS = {
-    metric: {name: _control(metric, **WORDS[name]) for name in WORDS if metric in OWNERS[name]}
+    metric: {
+        name: _control(metric, **SETTING_TEXTS[name])
+        for name in SETTING_TEXTS
+        if metric in OWNERS[name]
+    }
     for metric in SCORERS
 }
 # Metric and setting of each control, in the order in which the demo shows them.
@@ -96,7 +102,9 @@ def default(metric: str, name: str) -> Any:
 
 def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
     """Create the metric menu and a collapsed section with all controls, ordered by CONTROL_KEYS."""
-    radio = gr.Radio([(words, name) for name, words in LABELS.items()], value=metric, label=label)
+    radio = gr.Radio(
+        [(words, name) for name, words in METRIC_LABELS.items()], value=metric, label=label
+    )
     groups, controls = {}, {}
     with gr.Accordion("Settings", open=False):
         for group in CONTROLS:

@@ -21,9 +21,8 @@ change scores, except by rounding, and are not part of the signature. This page 
 `{COMMAND}`.
 
 See also [measures](measures.md), [IDF](reading_a_score.md#token-weights-idf),
-[models](getting_started.md#the-bundled-model-and-others),
-[baselines](reading_a_score.md#rescaling-with-a-baseline) and
-[several masks per pass](long_jobs.md#several-masks-per-pass).
+[models](getting_started.md#the-bundled-model-and-others) and
+[baselines](reading_a_score.md#rescaling-with-a-baseline).
 
 """
 

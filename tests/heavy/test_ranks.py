@@ -35,7 +35,7 @@ SHARE, SAME = {"options": {"ranks": "share"}}, {"options": {"ranks": "same"}}
 MANY = {"multi_reference": "mean", "symmetrize": "jensen", "information_measure": ["kl", "l1"]}
 MANY_IDF = {"settings": {**MANY, "idf": "separate"}}
 RESCALED = {"settings": {"idf": False}, "options": {"rescale_with_baseline": BASELINE}}
-FORMULAS = {"metric": "menli", "settings": {"formula": ["e", "e-c"], "probabilities": True}}
+FORMULAS = {"metric": "menli", "settings": {"formula": ["e", "e-c"]}}
 TOY = {"metric": "toy", "settings": {"size": 2}}
 CASES = {
     "pairs that do not divide evenly": case(0, 4, 7),

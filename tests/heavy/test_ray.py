@@ -120,7 +120,7 @@ def test_existing_column_is_not_overwritten(cluster):
 
 
 def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, monkeypatch):
-    monkeypatch.setattr("infolm_metric.jobs.ray_jobs.BATCH", 40)
+    monkeypatch.setattr("infolm_metric.jobs.ray_jobs.RAY_BATCH", 40)
     blank = [{**row, "references": ["", *row["references"]]} for row in ROWS]
     write_lines(Path("pairs.jsonl"), blank)
     arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), "pairs.jsonl"]

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from space.page.appearance import number
 from space.page.compare_tab import EXAMPLES
-from space.page.settings import CONTROLS, LABELS
+from space.page.settings import CONTROLS, METRIC_LABELS
 from tests.random_pairs import write_lines
 
 FOLDER = Path(__file__).parent
@@ -44,8 +44,8 @@ def choose(page, label, option):
 
 
 def compare_by(page, metric):
-    page.get_by_label(LABELS[metric]).locator("visible=true").check()
-    title = LABELS[metric].partition(":")[0]
+    page.get_by_label(METRIC_LABELS[metric]).locator("visible=true").check()
+    title = METRIC_LABELS[metric].partition(":")[0]
     expect(page.locator("#score .score-line")).to_contain_text(title)
     for plot in PLOTS[metric]:
         expect(page.locator(f"{plot} svg.marks, {plot} canvas").first).to_be_visible()
@@ -249,7 +249,7 @@ def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == texts
     assert [float(row["score"]) for row in rows] == pytest.approx(expected["scores"], abs=1e-6)
-    page.get_by_label(LABELS["menli"]).locator("visible=true").check()  # clears the results
+    page.get_by_label(METRIC_LABELS["menli"]).locator("visible=true").check()  # clears the results
     expect(visible(page, "#file-summary")).to_have_count(0)
     page.locator("#score-file").click()
     expect(page.locator("#file-summary textarea")).to_have_value(re.compile("MENLI, mean of 4"))

@@ -77,7 +77,7 @@ def masses(weighted_points):
 @given(POINTS, POINTS)
 def test_the_cost_is_symmetric_and_zero_only_for_equal_distributions(left, right):
     value = squared_distance(left, right)
-    assert 0 <= value <= transport.LARGEST
+    assert 0 <= value <= transport.LARGEST_COST
     assert value == pytest.approx(squared_distance(right, left), abs=1e-12)
     # HiGHS treats costs that differ by 1e-7 as equal.
     assert -1e-7 < value - least_cost(left, right) < 1e-9

@@ -182,8 +182,7 @@ def parse_cell(cell):
 
 @given(TEXT_LISTS, st.sampled_from(["", " ", "\n"]))
 def test_json_and_python_lists_in_cells_are_parsed(texts, blank):
-    numpy_list = f"[{', '.join(f'np.str_({text!r})' for text in texts)}]"  # as NumPy 2 prints it
-    for form in (str(texts), str(tuple(texts)), numpy_list):
+    for form in (str(texts), str(tuple(texts))):
         assert parse_cell(blank + form + blank) == texts
     for escaped in (True, False):
         assert parse_cell(json.dumps(texts, ensure_ascii=escaped)) == texts
@@ -191,15 +190,17 @@ def test_json_and_python_lists_in_cells_are_parsed(texts, blank):
 
 @given(st.lists(st.text(st.characters(codec="utf-8")), min_size=2).map(tuple))
 def test_printed_arrays_are_rejected_because_python_would_join_their_texts(texts):
-    for blank in (" ", "\n "):
+    arrays = [f"[{', '.join(f'np.str_({text!r})' for text in texts)}]"]  # a list in NumPy 2
+    arrays += [f"[{blank.join(map(repr, texts))}]" for blank in (" ", "\n ")]
+    for array in arrays:
         with pytest.raises(ValueError, match="line 2: 'reference' must be a comma-separated list"):
-            parse_cell(f"[{blank.join(map(repr, texts))}]")
+            parse_cell(array)
 
 
 INVALID_LISTS = [
     ("[]", "empty list"),
     ("()", "empty list"),
-    *((f"[{cell}]", "got None") for cell in ("nan", "None", "null", '"a", null', "'a', nan")),
+    *((f"[{cell}]", "got None") for cell in ("None", "null", '"a", null', "'a', None")),
     ("[NaN]", "got nan"),
     ("[['a', 'b'], ['c']]", "must be a string"),
     ("(1, 2)", "must be a string"),
@@ -347,48 +348,26 @@ def test_a_failed_write_leaves_only_the_previous_file(tmp_path, monkeypatch, pro
     assert path.read_text() == "older" and os.listdir(tmp_path) == ["scores.json"]
 
 
-@pytest.mark.parametrize("names", [1, 2])
-@pytest.mark.parametrize("way", ["whole", "draft"])
-def test_overwriting_a_file_preserves_its_links(tmp_path, names, way):
-    target, link, draft = (tmp_path / name for name in ("target", "link", "draft"))
+def test_overwriting_a_link_preserves_it_and_the_mode_of_its_target(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("older")
     target.chmod(0o600)
     link.symlink_to(target)
-    if names == 2:
-        (tmp_path / "other").hardlink_to(target)
-    if way == "whole":
-        files.write_text(link, "text")
-        assert target.stat().st_mode & 0o777 == 0o600
-    else:
-        draft.write_text("text")
-        files.put_in_place(draft, target)
+    files.write_text(link, "text")
     assert link.is_symlink() and target.read_text() == "text"
-    assert target.stat().st_nlink == names
-    assert not draft.exists()
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert len(os.listdir(tmp_path)) == 2
 
 
-def test_devices_and_files_in_read_only_folders_are_written_directly(tmp_path, monkeypatch):
-    files.write_text(os.devnull, "text")
-    assert not os.path.isfile(os.devnull)
-    path = tmp_path / "scores.json"
-    path.write_text("older")
-    # Patched because permissions do not restrict root.
-    monkeypatch.setattr(files.os, "access", lambda *_: False)
-    monkeypatch.setattr(files.os, "replace", lambda *_: pytest.fail("a draft replaced the file"))
-    files.write_text(path, "newer")
-    assert path.read_text() == "newer"
-
-
-def test_open_files_are_appended_to_and_pipes_are_written(tmp_path):
-    with open(tmp_path / "log", "w+") as log:
-        print("HEADER", file=log, flush=True)
-        files.write_text(f"/dev/fd/{log.fileno()}", "text\n")
-        print("FOOTER", file=log)
-    assert (tmp_path / "log").read_text() == "HEADER\ntext\nFOOTER\n"
-    os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    files.write_text(tmp_path / "pipe", "text")
-    assert os.read(reader, 99) == b"text" and (tmp_path / "pipe").is_fifo()
+def test_devices_and_pipes_are_written_directly(tmp_path):
+    for path in (os.devnull, tmp_path / "pipe"):
+        if path != os.devnull:
+            os.mkfifo(path)
+            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        files.check_writable(path)
+        files.write_text(path, "text")
+        assert not os.path.isfile(path)
+    assert os.read(reader, 99) == b"text"
     os.close(reader)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertTokenizer, PerceiverTokenizer
 
 from infolm_metric import InfoLMSettings
-from infolm_metric.core.document_counts import BATCH, DISTINCT
+from infolm_metric.core.document_counts import DISTINCT, DOCUMENTS_PER_ROW
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.tokenization import tokenizer_fingerprint
@@ -25,7 +25,7 @@ from tests.model_families import SENTENCES, TOKENIZER_KINDS
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e"]
 CORPUS = ["a b", "a a c", "a b", "", "d zzz a"]
-MANY = [CORPUS[index % len(CORPUS)] for index in range(2 * BATCH)]
+MANY = [CORPUS[index % len(CORPUS)] for index in range(2 * DOCUMENTS_PER_ROW)]
 
 
 class CountingTokenizer(BertTokenizer):
@@ -157,24 +157,26 @@ def test_a_stream_is_read_once():
     read = []
 
     def rows():
-        for index in range(2 * BATCH + 1):
+        for index in range(2 * DOCUMENTS_PER_ROW + 1):
             read.append(index)
             yield {"text": CORPUS[index % len(CORPUS)]}
 
     table = IDF.from_corpus(IterableDataset.from_generator(rows), TOKENIZER)
-    assert read == list(range(2 * BATCH + 1))
-    assert table.documents == 2 * BATCH + 1 and frequencies(table)["c"] == 2 * BATCH / len(CORPUS)
+    assert read == list(range(2 * DOCUMENTS_PER_ROW + 1))
+    assert table.documents == 2 * DOCUMENTS_PER_ROW + 1 and frequencies(table)[
+        "c"
+    ] == 2 * DOCUMENTS_PER_ROW / len(CORPUS)
 
 
-LATE = Dataset.from_dict({"text": ["a"] * BATCH + [None]})
+LATE = Dataset.from_dict({"text": ["a"] * DOCUMENTS_PER_ROW + [None]})
 TWO_COLUMNS = Dataset.from_dict({"x": ["a"], "y": ["b"], "n": [0]})
 UNKNOWN_COLUMN = IterableDataset.from_generator(lambda: iter([{"x": "a"}]))
 INVALID = {
     "empty list": ([], ValueError, "empty"),
     "None": (["a", None], ValueError, r"corpus\[1\]"),
     "None in a list": ([["a"], ["b", None]], ValueError, r"corpus\[1\]\[1\]"),
-    "None in a column": (LATE, ValueError, rf"corpus\[{BATCH}\]"),
-    "None in a stream": (LATE.to_iterable_dataset(), ValueError, rf"corpus\[{BATCH}\]"),
+    "None in a column": (LATE, ValueError, rf"corpus\[{DOCUMENTS_PER_ROW}\]"),
+    "None in a stream": (LATE.to_iterable_dataset(), ValueError, rf"corpus\[{DOCUMENTS_PER_ROW}\]"),
     "lone surrogate": (["a", "\ud800"], ValueError, r"corpus\[1\].*surrogate"),
     "a string": ("a b", TypeError, "got the string"),
     "number": (5, TypeError, "list of strings"),
@@ -378,7 +380,7 @@ def test_statistics_of_parts_add_up(texts, cut):
     whole, *parts = map(corpus_statistics, (pairs, *halves))
     total = sum(parts, CorpusStatistics())
     assert total.tables == whole.tables and total.distinct_documents == whole.distinct_documents
-    assert total.tables["references"].documents == 2 * len(texts)
+    assert total.tables["references"].documents == sum(pairs.counts)
 
 
 @given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=14), st.sampled_from(IDF_FORMS))

@@ -94,7 +94,7 @@ INVALID = {  # predictions, references, error, pattern of its message
     "no reference in an array": (["a"], [np.array([])], ValueError, r"references\[0\] is an empty"),
     "strings, then a list": (["a", "b"], ["c", ["d"]], ValueError, r"0\] is a string"),
     "lists, then a string": (["a", "b"], [["c"], "d"], ValueError, r"0\] is a list"),
-    "token ids": ([[1, 2, -100]], ["a"], TypeError, r"predictions\[0\] .*tokenizer\.batch_decode"),
+    "ids of labels": ([[1, 2, -100]], ["a"], TypeError, r"predictions\[0\] .*batch_decode"),
     "an array of token ids": (np.ones((1, 3), int), ["a"], TypeError, "batch_decode"),
     "a list in a list": (["a"], [["b", ["c"]]], TypeError, r"references\[0\]\[1\].*list"),
 }

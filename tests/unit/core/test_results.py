@@ -91,7 +91,7 @@ def test_columns_contain_scores_and_rescaled_scores():
 @given(st.data(), st.lists(st.floats(0, 100), min_size=2, max_size=8))
 def test_joined_results_of_parts_equal_the_result_of_the_whole(data, scores):
     cut = data.draw(st.integers(1, len(scores) - 1))
-    kinds = (*results.KINDS, "texts", "tokens")
+    kinds = (*results.WARNING_KINDS, "texts", "tokens")
     numbers = st.fixed_dictionaries(dict.fromkeys(kinds, st.integers(0, 30)))
 
     def result(values, counts):
@@ -145,7 +145,9 @@ def test_references_are_reduced_to_the_minimum_the_maximum_or_the_mean(groups):
 # Warnings
 
 
-@pytest.mark.parametrize("kind", [kind for kind in results.KINDS if kind != "few_documents"])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in results.WARNING_KINDS if kind != "few_documents"]
+)
 def test_each_category_triggers_a_single_warning_with_its_count(kind):
     counts = Counter({"pairs": 4, "texts": 4, "tokens": 4, kind: 2})
     assert results.nonzero_counts(counts) == {kind: 2}

@@ -13,6 +13,7 @@ from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations.torchmetrics import TextMetric
 from infolm_metric.jobs.resume import run_job
 from infolm_metric.metrics import METRICS
+from infolm_metric.models import encoding_scorer
 from infolm_metric.tables import Source
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import random_pairs
@@ -38,8 +39,8 @@ def test_a_scorer_shows_the_settings_that_differ_from_the_defaults():
 @pytest.mark.parametrize("size", [1, 7, 39, 40])
 def test_chunk_size_and_read_ahead_do_not_change_scores(size, monkeypatch, capfd):
     expected = ToyScorer().score(CANDIDATES, REFERENCES)
-    monkeypatch.setattr(core_scorer, "CHUNK", size)
-    monkeypatch.setattr(core_scorer, "PART", size)
+    monkeypatch.setattr(core_scorer, "CHUNK_PAIRS", size)
+    monkeypatch.setattr(core_scorer, "STREAMED_PAIRS", size)
     result = ToyScorer().score(CANDIDATES, REFERENCES)
     assert result == expected and result.counts == expected.counts
     rows = ToyScorer().stream(zip(CANDIDATES, REFERENCES, strict=True))
@@ -53,15 +54,15 @@ def test_a_stream_is_read_lazily_and_invalid_pairs_are_named():
     read = []
 
     def pairs():
-        for number in range(2 * core_scorer.PART + 1):
+        for number in range(2 * core_scorer.STREAMED_PAIRS + 1):
             read.append(number)
-            yield "a", "b" if number < 2 * core_scorer.PART else None
+            yield "a", "b" if number < 2 * core_scorer.STREAMED_PAIRS else None
 
     rows = ToyScorer().stream(pairs())
     assert read == []
     next(rows)
-    assert len(read) <= core_scorer.PART + 1
-    with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.PART}\]"):
+    assert len(read) <= core_scorer.STREAMED_PAIRS + 1
+    with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.STREAMED_PAIRS}\]"):
         list(rows)
 
 
@@ -82,7 +83,7 @@ def test_a_stream_for_corpus_idf_must_be_readable_twice(scorer):
 @pytest.mark.parametrize("long_text", ["truncate", "error"])
 def test_a_scorer_keeps_a_limited_number_of_tokenized_texts(tiny_bert, long_text, monkeypatch):
     expected = InfoLMScorer(model_name_or_path=tiny_bert).score(CANDIDATES, REFERENCES)
-    monkeypatch.setattr(encoding, "KEPT_TEXTS", 10)
+    monkeypatch.setattr(encoding_scorer, "CACHED_TEXTS", 10)
     small = InfoLMScorer(model_name_or_path=tiny_bert, long_text=long_text)
     for _ in range(2):
         result = small.score(CANDIDATES, REFERENCES)

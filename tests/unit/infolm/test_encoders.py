@@ -15,7 +15,7 @@ from infolm_metric.infolm.distributions import split
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models import encoders
 from infolm_metric.models.checkpoints import open_checkpoint
-from infolm_metric.models.determinism import FEW
+from infolm_metric.models.determinism import PADDED_ROWS
 from tests.model_families import FAMILIES, SENTENCES, edit_copy
 
 FAST = [family for family in FAMILIES if family in encoders.FAMILIES]
@@ -33,7 +33,7 @@ VARIANTS = [
 
 
 def load(folder, dtype="float32", fast=True):
-    checkpoint = open_checkpoint(str(folder), None, masked_lm.ARCHITECTURE)
+    checkpoint = open_checkpoint(str(folder), None, masked_lm.MASKED_LM)
     settings = InfoLMSettings(device="cpu", dtype=dtype)
     return masked_lm.MaskedLM.load(checkpoint, settings, masked_lm.HEADS, fast)
 
@@ -120,7 +120,7 @@ def test_padding_tokens_within_a_text_shift_positions_as_in_transformers(family,
 def test_the_vocabulary_head_runs_at_masked_positions_only(family, tiny_models):
     model = load(tiny_models(family))
     batch = max(make_batches(model, size=7), key=lambda batch: batch.ids.numel())
-    assert batch.ids.numel() > FEW and len(batch.ids) == 7
+    assert batch.ids.numel() > PADDED_ROWS and len(batch.ids) == 7
     over_vocabulary = []
 
     def note(module, inputs, output):
@@ -130,8 +130,8 @@ def test_the_vocabulary_head_runs_at_masked_positions_only(family, tiny_models):
     hook = register_module_forward_hook(note)
     masked_logits(model, batch)
     hook.remove()
-    # A product with fewer than FEW rows may be padded.
-    assert over_vocabulary and 7 <= max(over_vocabulary) <= FEW
+    # A product with fewer than PADDED_ROWS rows may be padded.
+    assert over_vocabulary and 7 <= max(over_vocabulary) <= PADDED_ROWS
 
 
 def test_inference_leaves_no_hooks_or_gradients_even_after_an_error(tiny_models):

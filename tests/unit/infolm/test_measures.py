@@ -392,7 +392,9 @@ def test_leading_axes_are_preserved_and_broadcast(name):
 
 
 def test_scores_of_a_pair_do_not_depend_on_the_batch():
-    vocab = measures.CHUNK["cpu"] // 2  # two rows per chunk, so that the last of five rows is alone
+    vocab = (
+        measures.ENTRIES_PER_STEP["cpu"] // 2
+    )  # two rows per chunk, so that the last of five rows is alone
     x, y = noise(5, vocab, seed=1).float(), noise(5, vocab, seed=2).float()
     for name in ("fisher_rao", "ab"):
         parameters = PARAMETERS.get(measures.resolve(name).name, {})

@@ -22,8 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from infolm_metric import InfoLMScorer
 from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError
-from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.scorer import Run
 from infolm_metric.jobs import resume
 from infolm_metric.jobs.resume import run_job
 from infolm_metric.tables import Source, read_parallel, read_rows
@@ -123,7 +122,7 @@ def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
 
 @given(st.lists(st.floats(0, 1), min_size=1), st.integers(1, 9))
 def test_means_are_within_the_range_of_the_scores(scores, chunk):
-    ranges: dict[str, resume.Range] = {}
+    ranges: dict[str, resume.ColumnRange] = {}
     for start in range(0, len(scores), chunk):
         ranges = resume.add_scores(ranges, {"toy": scores[start : start + chunk]})
     mean = resume.means(ranges, len(scores))["toy"]
@@ -183,7 +182,7 @@ class Jobs(RuleBasedStateMachine):
 
             return wrapper
 
-        places = [(Scorer, "score_part"), (files, "write_text"), (files, "put_in_place")]
+        places = [(Run, "score"), (files, "write_text"), (files, "put_in_place")]
         with self.monkeypatch.context() as patch, warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always")
             for place, name in (*places, (os, "fsync")):
@@ -274,7 +273,7 @@ def test_finished_job_needs_no_model(tiny_bert, request):
 @pytest.mark.parametrize("idf", [False, "references", "separate"])
 @pytest.mark.filterwarnings("ignore:infolm")
 def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeypatch, idf):
-    monkeypatch.setattr(resume, "COUNTED", 7)
+    monkeypatch.setattr(resume, "COUNTED_PAIRS", 7)
     reads = []
 
     def read():
@@ -287,14 +286,6 @@ def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeyp
         assert len(reads) == expected
     sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
     assert result.signature == scorer.score(*sides).signature
-
-
-def test_statistics_are_counted_under_the_lock_of_the_scorer(monkeypatch):
-    locked = []
-    count = lambda self, *_: locked.append(self.lock._is_owned()) or CorpusStatistics()  # noqa: E731
-    monkeypatch.setattr(ToyScorer, "count", count)
-    job()
-    assert locked == [True]
 
 
 def test_memory_does_not_grow_with_the_number_of_rows():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from infolm_metric import MENLI, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.menli.recall import token_recall
-from infolm_metric.menli.settings import FORMULAS, MENLISettings
+from infolm_metric.menli.settings import NLI_FORMULAS, MENLISettings
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
@@ -68,14 +68,14 @@ RECALL = [1, 1, 0]
 
 
 def test_a_combination_with_recall_is_the_weighted_mean_with_the_best_recall(scorer):
-    formulas = list(FORMULAS)
+    formulas = list(NLI_FORMULAS)
     for rule in ("max", "mean"):
         alone = scorer.score(CANDIDATES, GROUPS, formula=formulas, multi_reference=rule)
         options = {"formula": formulas, "multi_reference": rule, "combine_with": "recall"}
         for weight in (None, 0.0, 0.3, 1.0):
             result = scorer.score(CANDIDATES, GROUPS, nli_weight=weight, **options)
             w = 0.5 if weight is None else weight
-            for name, values in FORMULAS.items():
+            for name, values in NLI_FORMULAS.items():
                 low, high = min(values), max(values)
                 nli = (np.array(alone.scores[name]) - low) / (high - low)
                 expected = w * nli + (1 - w) * np.array(RECALL)
@@ -125,7 +125,7 @@ def test_rescaling_a_combination_with_recall_requires_its_own_baseline(scorer):
     texts = [f"The {word} is {size}." for word in ("cat", "dog", "man") for size in range(15)]
     settings = scorer.settings.replace(combine_with="recall")
     baseline = MENLIScorer(settings).make_baseline(texts, 20, 2)
-    assert len(baseline.stats) == 2 * len(FORMULAS)
+    assert len(baseline.stats) == 2 * len(NLI_FORMULAS)
     result = scorer.score(CANDIDATES, GROUPS, combine_with="recall", rescale_with_baseline=baseline)
     assert len(result["rescaled_scores"]) == 3
 

@@ -13,7 +13,7 @@ from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import is_reliable
-from infolm_metric.menli.settings import FORMULAS
+from infolm_metric.menli.settings import NLI_FORMULAS
 from infolm_metric.models.nli import NLIModel, join_pairs
 from tests.model_families import SENTENCES, edit_copy
 from tests.nearly_equal import assert_nearly_equal
@@ -67,7 +67,7 @@ def pair_counts(monkeypatch):
 @pytest.mark.parametrize("family", MODELS)
 @pytest.mark.parametrize("rule", ["max", "mean"])
 def test_scores_match_the_literal_implementation(tiny_nli, family, rule):
-    scorer = MENLIScorer(model_name_or_path=tiny_nli(family), formula=list(FORMULAS))
+    scorer = MENLIScorer(model_name_or_path=tiny_nli(family), formula=list(NLI_FORMULAS))
     reference, combine = ReferenceMENLI(tiny_nli(family), 20), {"max": max, "mean": np.mean}[rule]
     reference.probabilities = functools.cache(reference.probabilities)
     # Some are truncated.
@@ -75,8 +75,8 @@ def test_scores_match_the_literal_implementation(tiny_nli, family, rule):
     for direction in ("rh", "hr", "avg"):
         options = {"direction": direction, "multi_reference": rule, "max_length": 20}
         result = scorer.score(*sides, **options)
-        for name in FORMULAS:
-            low = min(FORMULAS[name])
+        for name in NLI_FORMULAS:
+            low = min(NLI_FORMULAS[name])
             expected = [
                 combine([reference.score(text, candidate, name, direction) for text in group])
                 if candidate
@@ -117,8 +117,8 @@ def test_the_order_of_the_outputs_does_not_change_scores(scorer, folder, tmp_pat
     labels = ("neutral", "contradiction", "entailment") if "LABEL_0" in names else None
     scorers = MENLIScorer(model_name_or_path=other, labels=labels), scorer
     sides = CANDIDATES, GROUPS
-    result, expected = (scorer.score(*sides, formula=list(FORMULAS)) for scorer in scorers)
-    for name in FORMULAS:
+    result, expected = (scorer.score(*sides, formula=list(NLI_FORMULAS)) for scorer in scorers)
+    for name in NLI_FORMULAS:
         assert result.scores[name] == pytest.approx(expected.scores[name], abs=1e-6)
     letters = "".join("enc"[index] for index in order)
     assert f"|labels:{letters}|" in result.signature and "|labels:enc|" in expected.signature
@@ -186,13 +186,13 @@ def test_a_baseline_covers_every_formula(scorer):
     texts = [*CORPUS, *(text.upper() + " again" for text in SENTENCES), *SENTENCES]
     baseline = scorer.make_baseline(texts, 40, 1)
     assert len(baseline.stats) == 5
-    for name in FORMULAS:
+    for name in NLI_FORMULAS:
         options = {"formula": name, "rescale_with_baseline": baseline}
         result = scorer.score(CANDIDATES, FIRST, **options)
         options |= {"task": "source", "direction": "avg"}
         against_sources = scorer.score(CANDIDATES, FIRST, **options)
         assert_nearly_equal(result["rescaled_scores"], against_sources["rescaled_scores"])
-        mean, best = result["baseline"]["mean"], max(FORMULAS[name])
+        mean, best = result["baseline"]["mean"], max(NLI_FORMULAS[name])
         expected = [(mean - score) / (mean - best) for score in result["scores"]]
         assert result["rescaled_scores"] == pytest.approx(expected)
 
@@ -204,7 +204,7 @@ def test_the_baseline_of_a_combination_depends_on_the_weights_of_the_other_metri
     options = {"combine_baseline": other_baseline, "nli_weight": 0}
     settings = scorer.settings.replace(combine_with=table, **options)
     baseline = MENLIScorer(settings).make_baseline(CORPUS, 20, 1)
-    assert len(baseline.stats) == 2 * len(FORMULAS)
+    assert len(baseline.stats) == 2 * len(NLI_FORMULAS)
     options["rescale_with_baseline"] = baseline
     means = {
         scorer.score(CANDIDATES, FIRST, combine_with=metric, **options)["baseline"]["mean"]
@@ -378,9 +378,9 @@ def test_warnings_of_both_metrics_are_reported(scorer, bundled):
 
 def test_the_package_contains_baselines_for_combinations_by_name():
     combined = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
-    settings = combined.settings.replace(formula=list(FORMULAS))
+    settings = combined.settings.replace(formula=list(NLI_FORMULAS))
     stats = combined.prepare(settings).unrelated(range(1, 5))
-    assert [list(stats[references]) for references in range(1, 5)] == [list(FORMULAS)] * 4
+    assert [list(stats[references]) for references in range(1, 5)] == [list(NLI_FORMULAS)] * 4
 
 
 # Empty texts
@@ -388,7 +388,7 @@ def test_the_package_contains_baselines_for_combinations_by_name():
 
 def test_one_empty_text_scores_the_lower_bound_and_two_score_the_upper_bound(scorer):
     candidates, references = ["", "  ", "A cat.", ""], ["A cat.", "A dog.", "", " "]
-    for direction, name in product(("rh", "hr", "avg"), FORMULAS):
+    for direction, name in product(("rh", "hr", "avg"), NLI_FORMULAS):
         low, high = scorer.bounds(scorer.settings, name)
         options = {"direction": direction, "formula": name}
         assert scorer.score(candidates, references, **options)["scores"] == [low, low, low, high]

@@ -11,7 +11,7 @@ import infolm_metric
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.menli.scorer import formula_values
-from infolm_metric.menli.settings import FORMULAS, MENLISettings
+from infolm_metric.menli.settings import NLI_FORMULAS, MENLISettings
 from infolm_metric.models.nli_settings import Labels, read_labels
 from tests import reference_menli
 
@@ -91,12 +91,12 @@ PROBABILITIES = st.lists(st.floats(-30, 30), min_size=3, max_size=3).map(
 
 @given(PROBABILITIES, PROBABILITIES)
 def test_formulas_match_their_names_and_are_linear(row, other):
-    assert list(FORMULAS) == list(RANGES) == list(reference_menli.FORMULAS)
+    assert list(NLI_FORMULAS) == list(RANGES) == list(reference_menli.FORMULAS)
     for name, (low, high) in RANGES.items():
         values = formula_values(name, np.array([row, other, (row + other) / 2]))
         assert values[0] == pytest.approx(reference_menli.FORMULAS[name](*row), abs=1e-12)
         assert low - 1e-12 <= values[0] <= high + 1e-12
-        assert (min(FORMULAS[name]), max(FORMULAS[name])) == (low, high)
+        assert (min(NLI_FORMULAS[name]), max(NLI_FORMULAS[name])) == (low, high)
         assert values[2] == pytest.approx(values[:2].mean(), abs=1e-12)
 
 

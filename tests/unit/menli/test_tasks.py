@@ -190,10 +190,14 @@ def test_every_entry_point_scores_sources_like_references(model):
     rooms = [(f"The city has {number} rooms.", f"It has {number} rooms.") for number in range(2, 9)]
     cases = make_cases(itertools.starmap(Item, zip("abcdefg", rooms, strict=True)))
     reports = [evaluate_robustness(cases, {"menli": scorer})["menli"] for scorer in (source, plain)]
-    assert any(attack.n for attack in reports[0].attacks.values())
+    assert any(attack.cases for attack in reports[0].attacks.values())
     for name, attack in reports[0].attacks.items():
         same = reports[1].attacks[name]
-        assert (attack.n, attack.accuracy, attack.ties) == (same.n, same.accuracy, same.ties)
+        assert (attack.cases, attack.accuracy, attack.ties) == (
+            same.cases,
+            same.accuracy,
+            same.ties,
+        )
         assert attack.sensitivity == pytest.approx(same.sensitivity)
 
 

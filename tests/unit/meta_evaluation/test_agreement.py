@@ -12,12 +12,16 @@ from infolm_metric.meta_evaluation import (
     calibrated_accuracy,
     compare_metrics,
     correlation,
-    pairwise_accuracy,
-    partial_correlation,
     soft_pairwise_accuracy,
 )
 from infolm_metric.meta_evaluation.agreement import format_cell, format_p_value, level_rows, notes
-from infolm_metric.meta_evaluation.correlations import COEFFICIENTS, common_scores, partial_pearson
+from infolm_metric.meta_evaluation.correlations import (
+    COEFFICIENTS,
+    common_scores,
+    mean_over_samples,
+    order_accuracy,
+    partial_pearson,
+)
 from infolm_metric.meta_evaluation.significance import (
     difference_p_value,
     draw,
@@ -59,13 +63,17 @@ def test_every_cell_equals_its_statistic_computed_separately(level, missing):
             expected = compare_metrics(*means, name).p_value
         assert cell.p_values["bleu"] == pytest.approx(expected, abs=1e-6)
     cell = table.find("mine", "fluency", level, "partial")
-    expected = partial_correlation(human_scores, scores, characters, level, "available")
+    expected = mean_over_samples(partial_pearson, [human_scores, scores, characters], level)
     assert cell.value == pytest.approx(expected)
     values = resample(partial_pearson, [human_scores, scores, characters], draws, level)
     assert (cell.low, cell.high) == pytest.approx(np.nanquantile(values, [0.025, 0.975]))
-    accuracy = pairwise_accuracy if level == "system" else calibrated_accuracy
     cell = table.find("mine", "fluency", level, "accuracy")
-    assert cell.value == pytest.approx(accuracy(human_scores, scores, level, "available"))
+    expected = (
+        mean_over_samples(order_accuracy, [human_scores, scores], level)
+        if level == "system"
+        else calibrated_accuracy(human_scores, scores, "available")
+    )
+    assert cell.value == pytest.approx(expected)
     assert math.isnan(cell.low) == math.isnan(cell.p_values["bleu"]) == (level == "segment")
     if level == "system":
         cell = table.find("mine", "fluency", level, "soft_accuracy")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from infolm_metric.robustness import ATTACKS, attack
 from infolm_metric.robustness.attacks import stable_hash
 from infolm_metric.robustness.grammar import choose_article, find_forms, find_tag, inflect
-from infolm_metric.robustness.words import WORDS, Text
+from infolm_metric.robustness.words import WORD_LISTS, Text
 
 SEEDS = range(40)
 TEXTS = [
@@ -116,7 +116,7 @@ def test_replacement_is_inflected_and_its_article_agrees(name, text, part, pool)
         indices = [index for index in range(len(words)) if words[index] != tokens[index]]
         (index,) = (index for index in indices if words[index] not in ("a", "an"))
         tag = find_tag(words[index], part)
-        assert tokens[index] in {inflect(lemma, part, tag) for lemma in WORDS[pool]}
+        assert tokens[index] in {inflect(lemma, part, tag) for lemma in WORD_LISTS[pool]}
         if tokens[index - 1] in ("a", "an"):
             assert tokens[index - 1] == choose_article(tokens[index])
 
@@ -131,8 +131,8 @@ POOLS = {"nouns": "NOUN", "verbs": "VERB", "adjectives": "ADJ"}
 
 @pytest.mark.parametrize(("pool", "part"), POOLS.items())
 def test_each_pool_has_150_distinct_words_that_can_be_inflected(pool, part):
-    assert len(WORDS[pool]) == len(set(WORDS[pool])) == 150
-    for word in WORDS[pool]:
+    assert len(WORD_LISTS[pool]) == len(set(WORD_LISTS[pool])) == 150
+    for word in WORD_LISTS[pool]:
         tags = find_forms(word, part)
         assert {"NOUN": {"NN", "NNS"}, "ADJ": {"JJ"}}.get(part, {"VB", "VBZ", "VBG"}) <= set(tags)
         if part == "VERB":
@@ -148,9 +148,9 @@ def test_name_replaces_one_name_everywhere_with_another_of_the_same_gender():
         pairs = replaced_words(text, outcome)
         ((name, alias),) = {tuple(re.split("['’.]", word)[0] for word in pair) for pair in pairs}
         assert len(pairs) == 2 and alias not in ("Alan", "Mary")
-        assert alias in WORDS["male" if name == "Alan" else "female"]
+        assert alias in WORD_LISTS["male" if name == "Alan" else "female"]
         names.add(name)
-    assert names == {"Alan", "Mary"} and not {*WORDS["male"]} & {*WORDS["female"]}
+    assert names == {"Alan", "Mary"} and not {*WORD_LISTS["male"]} & {*WORD_LISTS["female"]}
 
 
 # Numbers

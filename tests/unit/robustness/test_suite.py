@@ -18,7 +18,7 @@ from infolm_metric.robustness import (
 )
 from infolm_metric.robustness.suite import CaseScores, summarise
 from tests.random_pairs import write_lines
-from tests.toy import ToyScorer
+from tests.toy import ToyRun, ToyScorer
 
 ANCHOR = "The city has 12 rooms and a garden."
 SIMILAR = "The city has 12 rooms and a park."
@@ -146,7 +146,7 @@ def test_invalid_input_is_rejected(tmp_path, call, word):
 
 
 def test_invalid_arguments_are_rejected_before_scoring(monkeypatch):
-    monkeypatch.setattr(ToyScorer, "score_chunk", lambda *_: pytest.fail("scored"))
+    monkeypatch.setattr(ToyRun, "score_chunk", lambda *_: pytest.fail("scored"))
     scores = [(1, 0, NAN)] * len(CASES)
     infinite = [(1, math.inf, NAN)] * len(CASES)
     toy = {"toy": ToyScorer()}
@@ -179,7 +179,7 @@ def test_differences_within_float32_error_are_ties_and_count_as_misses():
     scores = [CaseScores(2, 1, 0), CaseScores(1, 1 + 1e-12, 0), CaseScores(0, 1, 5)]
     result = summarise([case()] * 3, scores)["num"]
     rates = result.accuracy, result.ties, result.sensitivity
-    assert result.n == 3 and rates == pytest.approx((1 / 3, 1 / 3, 2 / 3))
+    assert result.cases == 3 and rates == pytest.approx((1 / 3, 1 / 3, 2 / 3))
     # Wilson 1927: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), z = 1.959964
     assert (result.low, result.high) == pytest.approx((0.061492, 0.792340), abs=1e-6)
     assert wilson_interval(1, 3) == (result.low, result.high)
@@ -188,7 +188,7 @@ def test_differences_within_float32_error_are_ties_and_count_as_misses():
 def test_sensitivity_uses_the_anchor_if_the_paraphrase_cannot_be_attacked():
     scores = [CaseScores(NAN, 1, NAN, anchor=2), CaseScores(3, 1, NAN, anchor=0.5)]
     result = summarise([case()] * 2, scores)["num"]
-    assert (result.n, result.accuracy, result.cases, result.sensitivity) == (1, 1.0, 2, 0.5)
+    assert (result.cases, result.accuracy, result.texts, result.sensitivity) == (1, 1.0, 2, 0.5)
     result = summarise([case()], scores[:1])["num"].as_dict()
     gaps = dict.fromkeys(("accuracy", "low", "high", "ties"))
     assert result == {"n": 0, **gaps, "sensitivity": 1.0}
@@ -209,13 +209,13 @@ def test_macro_averages_weight_attacks_equally():
 
 
 def test_each_distinct_pair_is_scored_once_as_if_alone(monkeypatch):
-    scored_pairs, score = [], ToyScorer.score_chunk
+    scored_pairs, score = [], ToyRun.score_chunk
 
     def record_pairs(self, pairs, *how):
         scored_pairs.extend((candidate, *group) for candidate, group in pairs)
         return score(self, pairs, *how)
 
-    monkeypatch.setattr(ToyScorer, "score_chunk", record_pairs)
+    monkeypatch.setattr(ToyRun, "score_chunk", record_pairs)
     scorer = ToyScorer(size=3)
     result = evaluate_robustness(CASES, {"toy": scorer})["toy"]
     assert len(scored_pairs) == len(set(scored_pairs)) and result.signature == scorer.signature()
@@ -240,7 +240,7 @@ def test_each_distinct_pair_is_scored_once_as_if_alone(monkeypatch):
             for case in cases
         ]
         mean = sum(accuracy) / len(accuracy) if accuracy else None
-        assert (numbers.n, numbers.accuracy) == (len(accuracy), mean)
+        assert (numbers.cases, numbers.accuracy) == (len(accuracy), mean)
         assert numbers.sensitivity == sum(sensitivity) / len(sensitivity)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.commands.main import main
+from infolm_metric.core.scorer import Run
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
@@ -440,8 +441,7 @@ def test_a_pair_waits_for_at_most_two_parts_of_a_file(metric, monkeypatch, tmp_p
     path, parts, waits = write_lines(tmp_path / "pairs.jsonl", rows), 0, 0
     compare(metric, *PAIR).as_dict()  # loads the model
     pair = threading.Thread(target=lambda: compare(metric, *PAIR).as_dict())
-    shared_scorer = scoring.load_scorer(metric, "bundled")
-    score_part = shared_scorer.score_part
+    score_part = Run.score
 
     def score_until_the_pair_waits(*arguments):
         nonlocal parts, waits
@@ -455,7 +455,7 @@ def test_a_pair_waits_for_at_most_two_parts_of_a_file(metric, monkeypatch, tmp_p
         return score_part(*arguments)
 
     monkeypatch.setattr(limits, "PART_WORK", 1)
-    monkeypatch.setattr(shared_scorer, "score_part", score_until_the_pair_waits)
+    monkeypatch.setattr(Run, "score", score_until_the_pair_waits)
     steps = list(file_tab.iter_scores(str(path), metric, None, None, None))
     pair.join(60)
     assert not pair.is_alive() and len(steps) == 40 + 1 and 1 <= waits <= 2
