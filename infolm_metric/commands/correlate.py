@@ -161,7 +161,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
 def score_ratings(
     settings: Sequence[Settings], ratings: Ratings, arguments: argparse.Namespace
 ) -> tuple[dict[str, np.ndarray], list[Result]]:
-    """Score the texts; return a grid per score, negated if lower is better, and the results."""
+    """Return the results, and a grid per score, negated if lower is better."""
     if not settings:
         return {}, []
     # Group texts by sample, so that shared references are encoded once.

@@ -82,6 +82,12 @@ def run(arguments: argparse.Namespace) -> None:
     columns = [column for item in settings for column in item.columns(rescaled)]
     if arguments.score_only and len(columns) > 1:
         raise ValueError(f"-b prints a single number, got the scores {', '.join(columns)}")
+    if isinstance(arguments.rescale_with_baseline, str) and len(settings) > 1:
+        raise ValueError(
+            "--rescale-with-baseline FILE takes one metric, because each metric has its own "
+            f"baseline, got {', '.join(item.metric for item in settings)}. Omit FILE, or score "
+            "one metric"
+        )
     if output_format != "ray":  # Ray writes a folder, which score_source checks
         options.check_output(arguments, *source.files)
     if output_format in ("table", "summary", "json", "per pair"):
@@ -96,7 +102,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
-    """Return "per pair", "ray" or a value of FORMATS; reject options that conflict with it."""
+    """Return "per pair", "ray" or a value of FORMATS, and reject options that conflict with it."""
     flags = (arguments.engine == "ray", arguments.json, arguments.per_pair)
     formats = [*compress(("ray", "json", "per pair"), flags)]
     if len(formats) > 1:
@@ -230,7 +236,7 @@ def _summary(
 ) -> list[str]:
     """Return the mean scores with their interpretation, then the signatures.
 
-    `scores` are the first scores of each metric; they are read only for MENLI's task "answer".
+    `scores` are the first scores of each metric, which are read only for MENLI's task "answer".
     """
     if arguments.score_only:
         return [f"{value:.6g}" for value in totals[0].means.values()]
