@@ -46,7 +46,7 @@ class BodyLimit:
 def score(
     candidate: str,
     references: list[str],
-    metric: Literal["infolm", "baryscore", "menli"] = "infolm",
+    metric: Literal["infolm", "baryscore", "menli", "answer_check"] = "infolm",
     settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Score a candidate against its references and explain the score.

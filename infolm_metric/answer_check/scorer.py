@@ -272,6 +272,8 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             rows = [table[text, reference.text] for text in _mentions(answer, reference)]
             values = nli_score(np.array([whole.probabilities, *rows]))
             nli = float(values[0] + values[1:].max(initial=0)) / 2 if rows else float(values[0])
+            if not overlap.missing and not _same_spelling(answer, reference):
+                nli = max(nli, 0.5)  # NLI models take 1,000 and 1000 for different numbers
             veto = _veto(answer, reference, overlap, rows)
             missing = (x.text for x in overlap.missing if decides(x, reference.tokens))
             lacks = next(missing, "")
@@ -408,8 +410,7 @@ def _veto(
     """Return the reason why an answer that contains a short reference does not assert it, or "".
 
     `rows` are e, n and c of the statements that contain it. Their contradiction counts only if all
-    tokens match in the same spelling, because an answer often differs from one of several aliases,
-    and NLI models take 1,000 and 1000 for different numbers.
+    tokens match in the same spelling, because an answer often differs from one of several aliases.
     """
     if not overlap.matched:
         return ""
@@ -417,9 +418,12 @@ def _veto(
         return f"{denial!r} denies or doubts the reference"
     if offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
-    mentions = _mentions(answer, reference)
-    spelled = {token.text.casefold() for text in mentions for token in answer_tokens(text)}
-    same = not overlap.missing and all(x.text.casefold() in spelled for x in reference.tokens)
-    if same and rows and all(c > max(e, n) for e, n, c in rows):
-        return f"{mentions[0]!r} contradicts the reference"
+    contradicted = bool(rows) and all(c > max(e, n) for e, n, c in rows)
+    if contradicted and not overlap.missing and _same_spelling(answer, reference):
+        return f"{_mentions(answer, reference)[0]!r} contradicts the reference"
     return ""
+
+
+def _same_spelling(answer: PreparedText, reference: PreparedText) -> bool:
+    spelled = {token.text.casefold() for token in answer.tokens}
+    return all(token.text.casefold() in spelled for token in reference.tokens)

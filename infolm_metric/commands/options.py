@@ -74,7 +74,8 @@ def add_settings(parser: Parser, names: Container[str] | None = None, scores: bo
     for metric, settings in types.items():
         for field in fields.ordered_fields(settings):
             excluded = (MODEL,) if scores else (MODEL, settings.names_field)
-            if field.name not in excluded and (names is None or field.name in names):
+            wanted = field.name not in excluded and (names is None or field.name in names)
+            if wanted and fields.flags(field):
                 table.setdefault(field.name, {})[metric] = field
     groups = {name: parser.add_argument_group(f"settings of {name}") for name in types}
     shared = parser.add_argument_group("settings of several metrics")

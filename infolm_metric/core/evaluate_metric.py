@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import datasets
 import evaluate
+import numpy as np
 from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.core.baselines import resolve_baseline
-from infolm_metric.core.checks import INPUTS, check_names, check_value
+from infolm_metric.core.checks import INPUTS, check_names
 from infolm_metric.core.distributed import Call, score_on_ranks
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
@@ -145,7 +146,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         or ValueError if an argument is invalid, positional (`positional`) or conflicts with the
         pairs already added.
         """
-        _require_keywords(positional, "add(prediction=..., reference=...)")
+        if positional:
+            raise keywords_error("add(prediction=..., reference=...)")
         pair = {"predictions": prediction, "references": reference}
         check_names(inputs, INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
@@ -170,7 +172,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         positional (`positional`) or conflicts with the pairs already added, and TypeError with a
         suggestion for unknown arguments (`inputs`).
         """
-        _require_keywords(positional, "add_batch(predictions=..., references=...)")
+        if positional:
+            raise keywords_error("add_batch(predictions=..., references=...)")
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
         if pairs := self._check(predictions, references, allow_empty=True):
             with _ADDED_LOCK:
@@ -211,7 +214,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 pairs are kept.
             OSError: the model cannot be found.
         """
-        _require_keywords(positional, "compute(predictions=..., references=...)")
+        if positional:
+            raise keywords_error("compute(predictions=..., references=...)")
         added = list(self._added)  # another thread may add more pairs meanwhile
 
         def call() -> Call:
@@ -219,7 +223,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             check_names(settings, names, "compute got an unknown argument")
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
-                check_value(name, value, bool)
+                if not isinstance(value, bool | np.bool_):
+                    raise TypeError(f"{name} must be True or False, got {value!r}")
             call_settings = self.scorer.settings.replace(**settings)
             baseline = resolve_baseline(call_settings.metric, rescale_with_baseline)
             parts = list(added)
@@ -267,7 +272,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         return pairs
 
 
-def _require_keywords(positional: tuple[Any, ...], call: str) -> None:
-    """Raise TypeError if there are positional arguments, which evaluate does not support."""
-    if positional:
-        raise TypeError(f"positional arguments are not supported. Use keywords: {call}")
+def keywords_error(call: str) -> TypeError:
+    """Return the error for positional arguments, which evaluate does not support."""
+    return TypeError(f"positional arguments are not supported. Use keywords: {call}")

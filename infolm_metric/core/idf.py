@@ -54,7 +54,9 @@ class IDF:
                 "document_frequency must be a one-dimensional array of integers, "
                 f"got {frequency.dtype} of shape {frequency.shape}"
             )
-        object.__setattr__(self, "documents", check_whole("documents", self.documents))
+        if not isinstance(self.documents, int | np.integer) or self.documents < 1:
+            raise ValueError(f"documents must be a whole number >= 1, got {self.documents!r}")
+        object.__setattr__(self, "documents", int(self.documents))
         frequency = frequency.astype(np.int64)
         if frequency.size and not 0 <= frequency.min() <= frequency.max() <= self.documents:
             raise ValueError(

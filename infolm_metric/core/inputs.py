@@ -100,11 +100,12 @@ class Pairs:
         return (text for candidate, group in self for text in (candidate, *group))
 
     def chunks(
-        self, most_texts: int, size: Callable[[str], float] = lambda text: 1.0
+        self, most_texts: int, size: Callable[[str], float] | None = None
     ) -> Iterator[Pairs]:
         """Divide the pairs into parts with at most `most_texts` pairs and distinct texts each.
 
-        A text counts as `size(text)` texts. A pair that exceeds `most_texts` is a separate part.
+        With `size`, a text counts as `size(text)` texts. A pair that exceeds `most_texts` is a
+        separate part.
 
         >>> pairs = Pairs.of([("a", ["b"]), ("b", ["a"]), ("c", ["d"])])
         >>> [len(part) for part in pairs.chunks(2)]
@@ -113,11 +114,12 @@ class Pairs:
         start, chunk_texts, total = 0, set[str](), 0.0
         for index, (candidate, group) in enumerate(self):
             texts = {candidate, *group}
-            growth = sum(map(size, texts - chunk_texts))
+            new = texts - chunk_texts
+            growth: float = sum(map(size, new)) if size else len(new)
             if index > start and (total + growth > most_texts or index - start == most_texts):
                 yield self.part(start, index)
                 start, chunk_texts, total = index, set(), 0.0
-                growth = sum(map(size, texts))
+                growth = sum(map(size, texts)) if size else len(texts)
             chunk_texts |= texts
             total += growth
         if start < len(self):

@@ -83,11 +83,9 @@ def unknown_tokens(counts: Mapping[str, int]) -> tuple[int, int]:
     >>> unknown_tokens({"tokens": 40, "other_tokens": 20, "other_unknown_tokens": 3})
     (3, 20)
     """
-    sides = [
-        (counts.get(f"{side}unknown_tokens", 0), counts.get(f"{side}tokens", 0))
-        for side in ("", "other_")
-    ]
-    return max(sides, key=lambda side: side[0] / max(1, side[1]))
+    unknown, total = counts.get("unknown_tokens", 0), counts.get("tokens", 0)
+    other, other_total = counts.get("other_unknown_tokens", 0), counts.get("other_tokens", 0)
+    return (other, other_total) if other * total > unknown * other_total else (unknown, total)
 
 
 def verdict_obstacles(counts: Mapping[str, int]) -> list[str]:
@@ -204,7 +202,9 @@ class Result(Mapping[str, Any]):
         return mean(self.scores[name])
 
     def renamed(self, names: Callable[[str], str]) -> Result:
-        """Return the result with other score names, such as the columns of `Settings.column`.
+        """Return the result with other score names.
+
+        `names` is a function of a score name, such as `Settings.column`.
 
         >>> result = Result("infolm", {"l1_distance": [0.5]}, Signature({}), False)
         >>> result.renamed("infolm_{}".format).as_dict(details=False)

@@ -320,7 +320,7 @@ class Run(ABC, Generic[S]):
         with self.scorer.lock:
             counts = Counter(pairs.counts)
             stats = self.unrelated(counts) if self.baseline else {}
-            best = {name: self.best(name) for name in self.settings.names}
+            best = {name: self.scorer.best(self.settings, name) for name in self.settings.names}
             for by_name in stats.values():
                 for name, name_stats in by_name.items():
                     name_stats.check_best(best[name])
@@ -340,7 +340,7 @@ class Run(ABC, Generic[S]):
             counts=self.corpus_counts(pairs, whole.counts),
             several=self.settings.several,
             rescaled=rescaled,
-            baseline=baselines.most_frequent(stats, counts),
+            baseline=baselines.most_frequent(stats, counts) if stats else None,
             verdicts=whole.verdicts,
         )
 
@@ -400,10 +400,6 @@ class Run(ABC, Generic[S]):
         signature = single.with_statistics(CorpusStatistics()).signature
         weights = self.statistics.weight_scheme(self.settings)
         return baselines.baseline_key(signature, weights, references)
-
-    def best(self, name: str) -> float:
-        """Return the best possible value of a score."""
-        return self.scorer.best(self.settings, name)
 
     def corpus_counts(self, pairs: Pairs, counts: Mapping[str, int]) -> Counter[str]:
         """Add the counts of a corpus or part to the counts of its chunks."""

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 import torch
@@ -98,13 +99,9 @@ def predictions(
     rows = settings.rows_per_batch
     device = model.device.type
     most_tokens = device_limit(TOKENS_PER_BATCH, device)
-
-    def cost(part: Batch) -> int:
-        return len(part.ids) if rows else part.ids.numel()
-
     parts = batches(pieces, template.mask, rows, device)
-    for _, same_weightings in itertools.groupby(parts, lambda part: part.log_weights.shape[-1]):
-        for batch in pack(same_weightings, cost, rows or most_tokens):
+    for _, same_weightings in itertools.groupby(parts, attrgetter("weightings")):
+        for batch in pack(same_weightings, attrgetter("cost"), rows or most_tokens):
             owner = torch.cat(
                 [part.texts.repeat_interleave(part.positions.shape[1]) for part in batch]
             )
@@ -142,6 +139,8 @@ class Batch:
     positions: Tensor  # int64 [contexts, positions]
     log_weights: Tensor  # float64 [contexts, positions, weightings]
     texts: Tensor  # int64 [contexts], index of the text
+    weightings: int
+    cost: int  # contexts or, if batches are limited by tokens, tokens
 
 
 def split(
@@ -189,7 +188,7 @@ def batches(
         groups.setdefault(key, []).append(window)
     most_tokens = device_limit(TOKENS_PER_BATCH, device)
     for key in sorted(groups, reverse=True):
-        group, (_, length, _, masked) = groups[key], key
+        group, (weightings, length, _, masked) = groups[key], key
         size = contexts_per_batch or max(1, most_tokens // length)
         counts = [len(window.positions) for window in group]
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
@@ -202,7 +201,10 @@ def batches(
             ids = rows[owner[part]]
             if masked:
                 ids.scatter_(1, positions[part], mask)
-            yield Batch(ids, positions[part], log_weights[part], texts[owner[part]])
+            cost = len(ids) if contexts_per_batch else ids.numel()
+            yield Batch(
+                ids, positions[part], log_weights[part], texts[owner[part]], weightings, cost
+            )
 
 
 # Aggregation.

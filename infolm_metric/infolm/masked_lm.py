@@ -84,7 +84,8 @@ class MaskedLM(ModelWithHead):
             states = output["last_hidden_state"][: len(ids)]
             index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
             rows = states.gather(1, index).flatten(0, 1)
-            output["last_hidden_state"] = rule.pad(rows)[None]
+            padding = max(0, rule.least - len(rows))
+            output["last_hidden_state"] = nn.functional.pad(rows, (0, 0, 0, padding))[None]
             return output
 
         hook = model.base_model.register_forward_hook(narrow)

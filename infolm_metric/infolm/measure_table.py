@@ -41,10 +41,6 @@ class Parameter:
     accepts: Callable[[float], bool]
 
 
-def _at_most(bound: float) -> Callable[..., float]:
-    return lambda **parameters: bound
-
-
 @dataclass(frozen=True)
 class Measure:
     """An information measure between two distributions over the vocabulary.
@@ -55,10 +51,10 @@ class Measure:
         description: short explanation, for documentation.
         parameters: parameters of the formula.
         joint_domain: description of the valid combinations of parameters.
-        accepts: function that returns True for a valid combination of parameters.
+        accepts: function that returns True for a valid combination of parameters; None: all are.
         symmetric: True if D(p,q) = D(q,p).
-        upper_bound: function that returns the upper bound of D(p,q) and D(q,p), or infinity.
-        jensen_bound: function that returns the upper bound of D(p, (p+q)/2), or infinity.
+        upper_bound: upper bound of D(p,q) and D(q,p), or a function of the parameters.
+        jensen_bound: upper bound of D(p, (p+q)/2), or a function of the parameters.
         source: reference to the literature.
     """
 
@@ -67,15 +63,15 @@ class Measure:
     description: str
     parameters: tuple[Parameter, ...] = ()
     joint_domain: str = ""
-    accepts: Callable[..., bool] = lambda **parameters: True
+    accepts: Callable[..., bool] | None = None
     symmetric: bool = False
-    upper_bound: Callable[..., float] = _at_most(math.inf)
-    jensen_bound: Callable[..., float] = _at_most(math.inf)
+    upper_bound: float | Callable[..., float] = math.inf
+    jensen_bound: float | Callable[..., float] = math.inf
     source: str = "Colombo et al. 2022"
 
 
 def _distance(name: str, expression: str, description: str, bound: float) -> Measure:
-    return Measure(name, expression, description, symmetric=True, upper_bound=_at_most(bound))
+    return Measure(name, expression, description, symmetric=True, upper_bound=bound)
 
 
 def _alpha_bound(alpha: float) -> float:
@@ -103,7 +99,7 @@ _MEASURES = (
         "kl_divergence",
         expression="sum p log(p/q)",
         description="Kullback-Leibler divergence: extra nats per token if q is used to encode p",
-        jensen_bound=_at_most(math.log(2)),
+        jensen_bound=math.log(2),
     ),
     Measure(
         "alpha_divergence",
@@ -121,7 +117,7 @@ _MEASURES = (
         description="KL(p, q) as alpha -> 1; large alphas emphasize the largest ratio p/q",
         parameters=(Parameter("alpha", "any number > 0 except 1", lambda a: a > 0.0 and a != 1.0),),
         # Increases with alpha to log max p/m, and p/m <= 2.
-        jensen_bound=_at_most(math.log(2)),
+        jensen_bound=math.log(2),
     ),
     Measure(
         "beta_divergence",
@@ -223,10 +219,10 @@ def upper_bound(
     measure = resolve(measure)
     parameters = check_parameters(measure, alpha, beta)
     check_known("symmetrize", symmetrize, list(SYMMETRIZATIONS), every=True)
-    if symmetrize == "jensen" and not measure.symmetric:
-        return measure.jensen_bound(**parameters)
-    # D(p,q) and D(q,p) have equal bounds; for the alpha divergence, a and 1 - a have equal bounds.
-    return measure.upper_bound(**parameters)
+    # D(p,q) and D(q,p) have equal bounds. For the alpha divergence, a and 1 - a have equal bounds.
+    is_jensen = symmetrize == "jensen" and not measure.symmetric
+    bound = measure.jensen_bound if is_jensen else measure.upper_bound
+    return bound(**parameters) if callable(bound) else bound
 
 
 def parameter_grid(
@@ -270,7 +266,7 @@ def _domain_error(measure: Measure, parameters: dict[str, float]) -> str:
             return f"{name} to be {parameter.domain}, such as 0.5; got {number!r}"
         if abs(number) > LARGEST_PARAMETER:
             return f"{name} to be at most {LARGEST_PARAMETER:g} in magnitude; got {number!r}"
-    if measure.accepts(**parameters):
+    if measure.accepts is None or measure.accepts(**parameters):
         return ""
     labels = ", ".join(f"{name}={number:g}" for name, number in parameters.items())
     return f"{measure.joint_domain}; got {labels}"

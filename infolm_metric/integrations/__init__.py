@@ -45,7 +45,7 @@ def present_references(name: str, references: Any) -> list[str]:
     (['Paris'], [])
     >>> present_references("answer[2]", 1969)
     Traceback (most recent call last):
-    TypeError: answer[2] must be a string, got 1969 (int); convert it
+    TypeError: answer[2] must be a string, got 1969 (int); convert it...
     """
     if is_missing(references):
         return []

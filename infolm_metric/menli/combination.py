@@ -95,7 +95,7 @@ class CombinedMetric:
         """Mean of the baseline and the best score, or None if the bounds are used."""
         (name,) = self.run.settings.names
         by_count = replace(self.run, baseline=self.baseline).unrelated([1])
-        best = self.run.best(name)
+        best = self.run.scorer.best(self.run.settings, name)
         mean = by_count[1][name].mean if by_count else best
         return (min(best, mean), max(best, mean)) if math.isfinite(best) and mean != best else None
 

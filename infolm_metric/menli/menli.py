@@ -49,7 +49,7 @@ _EXAMPLES = """
 
     >>> results = menli.compute(
     ...     predictions=["It rained all day."],
-    ...     sources=["It rained all day."],
+    ...     references=["It rained all day."],
     ...     combine_with="infolm",
     ...     nli_weight=0.3,
     ... )

@@ -49,7 +49,7 @@ from infolm_metric.core.tokenization import (
     tokenizer_fingerprint,
 )
 from infolm_metric.models.determinism import limit_threads_of_forks, make_products_reproducible
-from infolm_metric.models.out_of_domain import token_weights
+from infolm_metric.models.out_of_domain import ENGLISH_VOCABULARY, token_weights
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
@@ -95,14 +95,18 @@ class ModelFiles:
     architecture: Architecture
     offline: str  # reason for using only local files; "" if the Hub responds or is not needed
 
-    def fetch(self, loader: Callable[..., Any]) -> Any:
-        """Call `loader` for the model's files; raise OSError with a remedy if it fails."""
-        options: dict[str, Any] = {} if self.revision is None else {"revision": self.revision}
-        if self.offline:
-            options["local_files_only"] = True
-        try:
+    def fetch(self, loader: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Call `loader`, by default for the model's files; raise OSError with a remedy on failure.
+
+        Without `arguments`, it is called with the place of the files and the options of the Hub.
+        """
+        if not arguments:
             # Explicit, because transformers would otherwise ask for permission at the terminal.
-            return loader(self.place, trust_remote_code=False, **options)
+            arguments, options = (self.place,), {"trust_remote_code": False, **options}
+            options |= {} if self.revision is None else {"revision": self.revision}
+            options |= {"local_files_only": True} if self.offline else {}
+        try:
+            return loader(*arguments, **options)
         except Exception as error:  # tokenizers raises a plain Exception for an invalid file
             at = "" if self.revision is None else f" at revision {self.revision!r}"
             reason = str(error).strip().partition("\n")[0].rstrip(" .:")
@@ -151,7 +155,9 @@ class Checkpoint(ModelFiles):
             return f"{self.name}@{self.commit}"
         digest = hashlib.sha256()
         files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
-        files |= {file for file in self.fetch(_weight_files) if file.suffix != ".safetensors"}
+        files |= {
+            file for file in self.fetch(_weight_files, folder) if file.suffix != ".safetensors"
+        }
         for file in sorted(files):
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as stream:
@@ -180,10 +186,10 @@ class Checkpoint(ModelFiles):
 
         Weights exist only for BERT's uncased English vocabulary, which the bundled models use.
         """
-        table = IDF.load(BUNDLED_FOLDER / "idf.json")
-        if self.fingerprint != table.tokenizer:
+        if self.fingerprint != ENGLISH_VOCABULARY:
             return None
-        return token_weights(self.tokenizer.get_vocab(), table.weights)
+        weights = IDF.load(BUNDLED_FOLDER / "idf.json").weights
+        return token_weights(self.tokenizer.get_vocab(), weights)
 
     def text_limit(self, max_length: int | None) -> int | None:
         """Return the maximum length in tokens: `max_length`, or by default the model's limit."""
@@ -216,7 +222,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
             f"{name!r} is a {config.model_type} model, {architecture.unfit}; {architecture.remedy}"
         )
     with LOADING, torch.device("meta"):  # allocates no memory for weights
-        skeleton = files.fetch(lambda place, **options: architecture.auto.from_config(config))
+        skeleton = files.fetch(architecture.auto.from_config, config)
     positions = _positions(skeleton, config)
     model_max_length = tokenizer.model_max_length or positions
     if not isinstance(model_max_length, int | float | None) or (model_max_length or 1) <= 0:
@@ -253,12 +259,6 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     )
 
 
-def open_model(settings: ModelSettings, architecture: Architecture) -> Checkpoint:
-    """Open the checkpoint named in the settings."""
-    name = str(settings.model_name_or_path)
-    return open_checkpoint(name, settings.model_revision, architecture)
-
-
 def load_weights(
     checkpoint: Checkpoint, dtype: str, device: str | None, optional: str | None = None
 ) -> Any:
@@ -271,8 +271,8 @@ def load_weights(
     # From a folder, because transformers would also search pull requests on the Hub for weights.
     folder, architecture = checkpoint.place, checkpoint.architecture
     if not os.path.isdir(folder):
-        folder = checkpoint.fetch(partial(_weights_folder, commit=checkpoint.commit))
-    files = checkpoint.fetch(lambda place, **options: _weight_files(folder))
+        folder = checkpoint.fetch(_weights_folder, commit=checkpoint.commit)
+    files = checkpoint.fetch(_weight_files, Path(folder))
     # Microsoft's DeBERTa checkpoints use a different name for the masked-LM head.
     legacy = getattr(checkpoint.config, "legacy", False)
     for changes in ({}, {"legacy": False}) if legacy else ({},):
@@ -282,17 +282,16 @@ def load_weights(
         # Random initialization of missing weights must not change the caller's random state.
         with LOADING, torch.random.fork_rng(devices=[]), _silenced_transformers():
             model, report = checkpoint.fetch(
-                lambda place, config=config, **options: architecture.auto.from_pretrained(
-                    folder,
-                    config=config,
-                    # Explicit, because transformers 5 would otherwise keep the checkpoint's dtype.
-                    dtype=getattr(torch, dtype),
-                    attn_implementation=architecture.attention,
-                    use_safetensors={file.suffix for file in files} == {".safetensors"},
-                    weights_only=True,  # pickled weights must not run code
-                    ignore_mismatched_sizes=True,  # they are in the report
-                    output_loading_info=True,
-                )
+                architecture.auto.from_pretrained,
+                folder,
+                config=config,
+                # Explicit, because transformers 5 would otherwise keep the checkpoint's dtype.
+                dtype=getattr(torch, dtype),
+                attn_implementation=architecture.attention,
+                use_safetensors={file.suffix for file in files} == {".safetensors"},
+                weights_only=True,  # pickled weights must not run code
+                ignore_mismatched_sizes=True,  # they are in the report
+                output_loading_info=True,
             )
         keys = sorted([*report["missing_keys"], *map(str, report["mismatched_keys"])])
         missing_weights = [key for key in keys if optional is None or optional not in key]
@@ -440,9 +439,8 @@ def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
     return os.path.dirname(file)
 
 
-def _weight_files(place: str, **_: Any) -> list[Path]:
+def _weight_files(folder: Path) -> list[Path]:
     """Return the files in a folder from which transformers loads weights."""
-    folder = Path(place)
     files = [folder / name for name in WEIGHTS if (folder / name).is_file()][:1]
     if files and files[0].suffix == ".json":
         index = json.loads(files[0].read_text(encoding="utf-8"))

@@ -34,15 +34,12 @@ class RowRule:
     least: int = 1  # minimum; smaller products are padded with zeros
     block: int | None = None  # rows per product (the last is padded); None: any number >= `least`
 
-    def pad(self, rows: Tensor) -> Tensor:
-        """Pad `rows` [rows, in] with zeros to the minimum number of rows."""
-        padding = self.least - len(rows)
-        return F.pad(rows, (0, 0, 0, padding)) if padding > 0 else rows
-
     def apply(self, product: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
         """Apply `product` to `rows`, [rows, in] -> [rows, out]."""
         if self.block is None:
-            return product(self.pad(rows))[: len(rows)]
+            missing = self.least - len(rows)
+            padded = F.pad(rows, (0, 0, 0, missing)) if missing > 0 else rows
+            return product(padded)[: len(rows)]
         blocks = F.pad(rows, (0, 0, 0, -len(rows) % self.block)).view(
             -1, self.block, rows.shape[-1]
         )
@@ -127,10 +124,12 @@ class DeterministicLinear(nn.Linear):
 
     Attributes:
         rule: rule for a product with the whole weight.
-        column_rules: rules for products with `COLUMNS` outputs each.
+        columns: number of outputs per product in `forward`.
+        column_rules: rules for these products.
     """
 
     rule: RowRule
+    columns: int
     column_rules: list[RowRule]
 
     def forward(self, input: Tensor) -> Tensor:
@@ -138,8 +137,7 @@ class DeterministicLinear(nn.Linear):
         rows = input.flatten(0, -2)
         output = rows.new_empty(len(rows), self.out_features)
         bias = output.new_zeros(self.out_features) if self.bias is None else self.bias
-        size = _columns(self)
-        parts = [torch.split(tensor, size) for tensor in (self.weight, bias, output.t())]
+        parts = [torch.split(tensor, self.columns) for tensor in (self.weight, bias, output.t())]
         for rule, weight, shift, columns in zip(self.column_rules, *parts, strict=True):
             product = functools.partial(F.linear, weight=weight, bias=shift)
             columns.t().copy_(rule.apply(product, rows))
@@ -161,13 +159,9 @@ def deterministic_linear(model: Any) -> Any:
     for linear in [module for module in model.modules() if type(module) is nn.Linear]:
         linear.__class__ = DeterministicLinear
         linear.rule = row_rule(linear.weight)
-        linear.column_rules = list(map(row_rule, linear.weight.split(_columns(linear))))
+        linear.columns = COLUMNS if linear.weight.device.type == "cpu" else linear.out_features
+        linear.column_rules = list(map(row_rule, linear.weight.split(linear.columns)))
     return model
-
-
-def _columns(linear: nn.Linear) -> int:
-    """Return the number of outputs per product."""
-    return COLUMNS if linear.weight.device.type == "cpu" else linear.out_features
 
 
 def repeat_texts(ids: Tensor) -> Tensor:

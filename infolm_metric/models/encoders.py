@@ -89,7 +89,7 @@ class FastEncoder(nn.Module):
         super().__init__()
         base = model.base_model
         encoder = getattr(base, family.encoder_attribute)
-        modules = family.layers(encoder, model.config)
+        modules = family.layers(encoder)
         paths = family.layer_attributes.items()
         layers = {  # a layer used at several depths is converted once
             module: Layer(**{name: attrgetter(path)(module) for name, path in paths})
@@ -97,8 +97,10 @@ class FastEncoder(nn.Module):
         }
         self.embeddings = base.embeddings
         self.layers: Any = nn.ModuleList(layers[module] for module in modules)
-        self.embedding_projection = family.embedding_projection(base)
-        self.position_bias: Any = family.position_bias(encoder)
+        self.embedding_projection = family.embedding_projection and family.embedding_projection(
+            base
+        )
+        self.position_bias: Any = family.position_bias and family.position_bias(encoder)
         self.buffers_by_name: dict[str, Tensor] = {}
         self.eval()
 
@@ -271,13 +273,13 @@ class Family:
 
     layer_attributes: dict[str, str]
     encoder_attribute: str = "encoder"
-    layers: Callable[[Any, Any], Sequence[nn.Module]] = lambda encoder, config: encoder.layer
-    embedding_projection: Callable[[Any], nn.Module | None] = lambda base: None
-    position_bias: Callable[[Any], nn.Module | None] = lambda encoder: None
+    layers: Callable[[Any], Sequence[nn.Module]] = attrgetter("layer")
+    embedding_projection: Callable[[Any], nn.Module | None] | None = None
+    position_bias: Callable[[Any], nn.Module] | None = None
 
 
-def _albert_layers(encoder: Any, config: Any) -> list[nn.Module]:
-    groups, depth = encoder.albert_layer_groups, config.num_hidden_layers
+def _albert_layers(encoder: Any) -> list[nn.Module]:
+    groups, depth = encoder.albert_layer_groups, encoder.config.num_hidden_layers
     order = [groups[i * len(groups) // depth] for i in range(depth)]
     return [layer for group in order for layer in group.albert_layers]
 

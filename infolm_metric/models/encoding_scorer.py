@@ -21,7 +21,7 @@ from infolm_metric.core.results import ChunkScores, Result, reduce_references
 from infolm_metric.core.scorer import CHUNK_PAIRS, Progress, Run, Scorer, no_progress
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.core.tokenization import TokenizedText, WeightedText, tokenize
-from infolm_metric.models.checkpoints import Architecture, Checkpoint, ModelHolder, open_model
+from infolm_metric.models.checkpoints import Architecture, Checkpoint, ModelHolder, open_checkpoint
 from infolm_metric.models.out_of_domain import count_out_of_domain
 
 CACHED_TEXTS = 1 << 14  # maximum number of cached tokenized texts
@@ -71,7 +71,8 @@ class EncodingScorer(Scorer[E]):
 
     def open(self, settings: E) -> Checkpoint:
         """Open the checkpoint named in the settings."""
-        return open_model(settings, self.architecture)
+        name = str(settings.model_name_or_path)
+        return open_checkpoint(name, settings.model_revision, self.architecture)
 
     @abstractmethod
     def load(self, checkpoint: Checkpoint, settings: E) -> Any:
@@ -228,7 +229,9 @@ class EncodingRun(Run[E]):
         starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
         combine = np.logical_and if rule == "mean" else np.logical_or
         identical = combine.reduceat(equal, starts)
-        best = np.any([part == self.best(name) for name, part in scores.items()], axis=0)
+        best = np.any(
+            [part == self.scorer.best(self.settings, name) for name, part in scores.items()], axis=0
+        )
         warnings = self.count_warnings([*candidates, *references])
         warnings["identical"] = int(identical.sum())
         warnings["indistinguishable"] = int((best & ~identical).sum())
@@ -262,10 +265,10 @@ class EncodingRun(Run[E]):
                 block = self.compare_all(row_block, column_block, encodings)
                 values[start : start + size, first : first + size] = block
         counts, (name,) = self.count_warnings([*rows, *columns]), self.settings.names
+        best = self.scorer.best(self.settings, name)
         for text, row in zip(rows, values, strict=True):
             counts["indistinguishable"] += sum(
-                columns[index].key[0] != text.key[0]
-                for index in np.flatnonzero(row == self.best(name))
+                columns[index].key[0] != text.key[0] for index in np.flatnonzero(row == best)
             )
         return values, counts
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Progress, Run, Scorer, no_progress
 from infolm_metric.core.tokenization import check_max_length, tokenize
-from infolm_metric.models.checkpoints import Checkpoint, ModelHolder, open_model
+from infolm_metric.models.checkpoints import Checkpoint, ModelHolder, open_checkpoint
 from infolm_metric.models.nli import NLI_MODEL, NLIModel, join_pairs, load_nli
 from infolm_metric.models.nli_settings import Labels, NLISettings, read_labels
 from infolm_metric.models.out_of_domain import count_out_of_domain
@@ -34,13 +33,18 @@ class NLIScorer(Scorer[N]):
 
     def unload(self) -> None:
         with self.lock:  # not during another thread's call
-            self.models = ModelHolder(partial(open_model, architecture=NLI_MODEL), self.load)
+            self.models = ModelHolder(self.open, self.load)
 
     @property
     def tokenizer(self) -> Any:
         """The NLI model's tokenizer."""
         with self.lock:
             return self.models.checkpoint(self.settings).tokenizer
+
+    def open(self, settings: N) -> Checkpoint:
+        """Open the checkpoint named in the settings."""
+        name = str(settings.model_name_or_path)
+        return open_checkpoint(name, settings.model_revision, NLI_MODEL)
 
     def load(self, checkpoint: Checkpoint, settings: N) -> NLIModel:
         """Load the NLI model."""

@@ -39,7 +39,7 @@ if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, where visitors can re
     INTRODUCTION += f" · [Code](https://huggingface.co/spaces/{SPACE}/tree/main)"
 
 LOWER = "lower is closer, 0 for identical texts"
-HIGHER = "higher is closer, at most 1"
+HIGHER = "higher is better, at most 1"
 NO_VERDICT = "No verdict"
 STYLE = Path(__file__).with_name("style.css")
 
@@ -115,13 +115,14 @@ def score_card(answer: Any, note: str = "") -> str:
     """Return an HTML card with the verdict, the score on a scale, and notes."""
     baseline, readable = answer.baseline, answer.readable
     words = TEXTS["notes"]
-    lines = [words["higher" if answer.higher_is_better else "lower"]] if readable else []
-    if answer.verdict == NO_VERDICT:
+    reason = answer.special[1]
+    lines = [escape(reason)] if readable and reason else []
+    if readable:
+        lines.append(words["higher" if answer.higher_is_better else "lower"])
+    if answer.verdict == NO_VERDICT and not reason:
         lines.append(words["unknown"])
     elif readable and baseline:
         lines.append(unrelated_words(baseline))
-    if readable and answer.special[1]:
-        lines.append(escape(answer.special[1]))
     items = "".join(f"<li>{line}</li>" for line in lines + notes(answer.warnings))
     sense = "not meaningful" if not readable else HIGHER if answer.higher_is_better else LOWER
     return (
@@ -134,9 +135,13 @@ def score_card(answer: Any, note: str = "") -> str:
 
 
 def _gauge(answer: Any) -> str:
-    """Return an HTML bar that shows the score on a scale with the range of unrelated texts."""
+    """Return an HTML bar that shows the score on a scale.
+
+    A band marks the range of unrelated texts or of unclear answers.
+    """
     baseline, (origin, end) = answer.baseline, answer.bounds
     low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
+    low, high = answer.thresholds or (low, high)
     first = f"{origin:.4g}: {'minimum' if answer.higher_is_better else 'identical'}"
     last = f"{end:.4g}: maximum"
     # BaryScore's upper bound, 4, is too far from typical scores to be shown.
@@ -144,14 +149,15 @@ def _gauge(answer: Any) -> str:
         end, last = 1.25 * max(answer.score, high, 1e-9), "less similar"
     values = (low, high, answer.score)
     start, stop, position = (100 * min(1.0, (v - origin) / (end - origin)) for v in values)
+    name = "unclear" if answer.thresholds else "unrelated texts"
     band = (
         f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
-        f'<span class="band-name" style="left:{start:.1f}%">unrelated texts</span>'
+        f'<span class="band-name" style="left:{start:.1f}%">{name}</span>'
     )
     return (
         f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from '
         f'{origin:.4g} to {end:.4g}"><div class="bar">'
         f'<div class="fill" style="width:{position:.2f}%"></div>'
-        f'{band if baseline else ""}</div></div><div class="ends"><span>{first}</span>'
+        f'{band if high else ""}</div></div><div class="ends"><span>{first}</span>'
         f"<span>{last}</span></div>"
     )

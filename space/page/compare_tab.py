@@ -90,7 +90,9 @@ def build(metric: str) -> None:
     for button, example in zip(buttons, EXAMPLES, strict=True):
         texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
         # The browser fills in the texts without a request, and then presses “Compare”.
-        button.click(None, None, boxes, js=f"() => {texts!r}", **QUIET).then(
+        choice = repr(example["metric"]) if "metric" in example else "metric"
+        fill = f"metric => [...{texts!r}, {choice}]"
+        button.click(None, radio, [*boxes, radio], js=fill, **QUIET).then(
             None, js=events.PRESS, **QUIET
         )
     example = EXAMPLES[0]

@@ -45,7 +45,7 @@ def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
 
 
 def table(
-    label: str, headers: list[str], widths: list[Any], datatype: Any = "str", **options: Any
+    label: str, headers: list[str], column_widths: list[Any], datatype: Any = "str", **options: Any
 ) -> gr.Dataframe:
     """Create a read-only table; column widths are in percent, so that the table fits on a phone."""
     return gr.Dataframe(
@@ -54,7 +54,7 @@ def table(
         interactive=False,
         label=label,
         show_label=bool(label),
-        column_widths=widths,
+        column_widths=column_widths,
         wrap=True,
         line_breaks=False,
         max_height=520,

@@ -15,8 +15,9 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
+from infolm_metric.answer_check.verdict import VERDICTS
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.tables import parse_pair, read_rows
+from infolm_metric.tables import Row, parse_pair, read_rows
 
 from . import events, limits
 from .appearance import HIGHER, LOWER, TEXTS, count, notes, notice, number, unrelated_words
@@ -43,8 +44,10 @@ def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
     return list(row), candidate, references if len(references) == 1 else []
 
 
-def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> Pairs:
-    """Read and check the pairs in a file; columns that are not passed are detected by name."""
+def read_pairs(
+    path: str, candidate: str | None, references: Sequence[str]
+) -> tuple[list[Row], Pairs]:
+    """Read rows and check their pairs; columns that are not passed are detected by name."""
     columns, default_candidate, default_references = find_columns(path)
     candidate, references = candidate or default_candidate, references or default_references
     if not candidate or not references:
@@ -52,14 +55,14 @@ def read_pairs(path: str, candidate: str | None, references: Sequence[str]) -> P
         choices = f"select one of {', '.join(map(repr, columns))}"
         remedy = choices if columns else "the file has no rows"
         raise ValueError(f"cannot identify the {side} column; {remedy}")
-    rows = islice(read_rows(path), limits.FILE_ROWS + 1)
+    rows = list(islice(read_rows(path), limits.FILE_ROWS + 1))
     pairs = Pairs.of(parse_pair(where, row, candidate, references) for where, row in rows)
     if not len(pairs):
         raise ValueError("the file has no rows; add one row per pair of texts")
     limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")
     for index, (text, group) in enumerate(pairs, 1):
         limits.check_group(f"row {index}", text, group)
-    return pairs
+    return rows, pairs
 
 
 def iter_scores(
@@ -74,7 +77,7 @@ def iter_scores(
     if path is None:
         raise ValueError("no file selected; upload a CSV, TSV or JSON Lines file")
     try:
-        pairs = read_pairs(path, candidate, references or [])
+        rows, pairs = read_pairs(path, candidate, references or [])
     except (ValueError, TypeError) as error:  # hide the path on the server
         raise type(error)(str(error).replace(path, PurePath(path).name)) from None
     tokens = iter(token_counts([*pairs.texts], settings["model_name_or_path"]))
@@ -87,18 +90,36 @@ def iter_scores(
         groups = pairs.all_references
         several = any(len(group) > 1 for group in groups)
         cells = [json.dumps(g, ensure_ascii=False) if several else g[0] for g in groups]
-        frame = pd.DataFrame(
-            {"score": step["scores"], "prediction": pairs.predictions, "references": cells},
-            index=pd.RangeIndex(1, len(pairs) + 1, name="row"),
-        )
+        columns: dict[str, Any] = {"row": range(1, len(pairs) + 1), "score": step["scores"]}
+        if "verdicts" in step:
+            columns["verdict"] = [word or "" for word in step["verdicts"]]
+        frame = pd.DataFrame({**columns, "prediction": pairs.predictions, "references": cells})
         with tempfile.TemporaryDirectory() as folder:
             download = f"{folder}/{metric}_scores.csv"
             metric_settings = SCORERS[metric].settings_type.of(**settings)
             column = metric_settings.column(metric_settings.names[0])
-            # All strings are quoted, because they may contain carriage returns.
-            named = frame.rename(columns={"score": column})
-            named.to_csv(download, quoting=csv.QUOTE_NONNUMERIC)
+            named = {column if name == "score" else name: v for name, v in columns.items()}
+            write_scores(download, named, rows)
             yield 1.0, {**step, "frame": frame, "download": download}
+
+
+def write_scores(path: str, columns: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Write scores and the columns of the visitor's file as CSV.
+
+    A score column with the name of one of the visitor's columns gets the prefix "new_".
+    """
+    cells = [
+        {k: json.dumps(v) if isinstance(v, list | dict) else v for k, v in row.items()}
+        for _, row in rows
+    ]
+    table = pd.DataFrame(cells, dtype=object)  # integers stay, even if others are missing
+    for index, (name, values) in enumerate(columns.items()):
+        while name in table:
+            name = f"new_{name}"
+        table.insert(index, name, values)
+    # All strings are quoted, because they may contain carriage returns.
+    options: Any = {"quoting": csv.QUOTE_NONNUMERIC, "errors": "backslashreplace"}
+    table.to_csv(path, index=False, **options)
 
 
 def score_file(
@@ -197,16 +218,23 @@ def _make_upload() -> tuple[Any, ...]:
 
 def _make_answer() -> list[Any]:
     """Create the components that show a file's scores."""
-    columns, kinds = ["row", "score", "candidate", "references"], ["number"] * 2 + ["str"] * 2
-    title, widths = "Worst pairs first; click a heading to sort", ["14%", "20%", "33%", "33%"]
+    title = "Worst pairs first; click a heading to sort"
     options: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
     label = "Distribution of the scores"
     return [
         gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary"),
         gr.DownloadButton("Download scores (CSV)", elem_id="download"),
         gr.BarPlot(label=label, buttons=[], elem_id="histogram", **options),
-        table(title, columns, widths, kinds, elem_id="pairs"),
+        table(title, **_columns(), elem_id="pairs"),
     ]
+
+
+def _columns(*verdict: str) -> dict[str, Any]:
+    """Return the columns of the table of pairs, with or without verdicts."""
+    headers = ["row", "score", *verdict, "candidate", "references"]
+    kinds = ["number"] * 2 + ["str"] * len(headers[2:])
+    widths = ["13%", "18%", "20%", "24%", "25%"] if verdict else ["14%", "20%", "33%", "33%"]
+    return {"headers": headers, "datatype": kinds, "column_widths": widths}
 
 
 def _progress(words: str, fraction: float = 0.0) -> str:
@@ -221,15 +249,16 @@ def _show(result: Mapping[str, Any]) -> list[Any]:
     step = round_step(min(scores), max(scores))
     bars = Counter(math.floor(score / step) for score in scores)
     heights = [0, max(5, *bars.values())]  # with at least 5, tick marks are whole numbers
-    worst_first = frame.sort_values("score", ascending=higher).reset_index()
+    worst_first = frame.sort_values("score", ascending=higher)
+    pairs = [
+        [row, float(number(score)), *(text[:SHOWN_CHARACTERS] for text in texts)]
+        for row, score, *texts in worst_first.itertuples(index=False)
+    ]
     return [
         _summary(result),
         result["download"],
         gr.update(value=pd.DataFrame({"score": scores, "pairs": 1}), x_bin=step, y_lim=heights),
-        [
-            [row, float(number(score)), *(text[:SHOWN_CHARACTERS] for text in texts)]
-            for row, score, *texts in worst_first.itertuples(index=False)
-        ],
+        gr.update(value=pairs, **_columns(*["verdict"] * ("verdicts" in result))),
     ]
 
 
@@ -252,13 +281,14 @@ def _summary(result: Mapping[str, Any]) -> str:
         f"{title}, mean of {count(len(scores), 'pair')}: "
         f"{number(result['mean'])} ({HIGHER if higher else LOWER})",
         f"The best pair scores {number(best(scores))}, the worst {number(worst(scores))}.",
-        *([unrelated_words(result["unrelated"])] if result["unrelated"] else []),
-        *(
-            [f"No verdict, because of {', '.join(reasons)}."]
-            if (reasons := result["no_verdict"])
-            else []
-        ),
-        *notes(result["warnings"]),
-        f"Signature: {result['signature']}",
     ]
+    if verdicts := result.get("verdicts"):
+        words = [f"{verdicts.count(word)} {word}" for word in VERDICTS]
+        words += [f"{verdicts.count(None)} without a verdict"] * (None in verdicts)
+        lines.append(f"Verdicts: {', '.join(words)}.")
+    if result["unrelated"]:
+        lines.append(unrelated_words(result["unrelated"]))
+    if reasons := result["no_verdict"]:
+        lines.append(f"No verdict, because of {', '.join(reasons)}.")
+    lines += [*notes(result["warnings"]), f"Signature: {result['signature']}"]
     return "\n".join(lines)

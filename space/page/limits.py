@@ -26,7 +26,10 @@ CACHE_SECONDS = 3600  # until uploads and downloads are deleted
 # Options of events that score texts.
 QUEUE: dict[str, Any] = {"concurrency_limit": MAX_RUNNING, "concurrency_id": "models"}
 
-COMPARED_WORDS = "At most {} tokens (about 45 words).".format(COMPARED_TOKENS["bundled"])
+COMPARED_WORDS = (
+    f"At most {COMPARED_TOKENS['bundled']} tokens (about 45 words), or {FILE_TOKENS} with "
+    "answer_check."
+)
 FILE_WORDS = (
     f"CSV, TSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {FILE_ROWS} rows. A "
     f"text may have up to {CHARACTERS:,} characters and {FILE_TOKENS} tokens (about 90 words); "
@@ -57,9 +60,10 @@ def check_group(position: str, candidate: str, references: Sequence[str]) -> Non
         at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
 
 
-def check_compared(counts: Sequence[int], model: str) -> None:
+def check_compared(counts: Sequence[int], metric: str, model: str) -> None:
     """Raise ValueError if `counts`, the tokens of candidate and references, exceed the limits."""
-    limit = COMPARED_TOKENS[model]
+    # Statements are checked in one pass each, so the cost of answer_check is lower.
+    limit = FILE_TOKENS if metric == "answer_check" else COMPARED_TOKENS[model]
     for index, count in enumerate(counts):
         name = "reference" if index and len(counts) == 2 else f"reference {index}"
         at_most(f"the {name if index else 'candidate'} has {{}} tokens", count, limit)

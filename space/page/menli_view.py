@@ -53,6 +53,6 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
 
 
 def verdict(answer: Any) -> tuple[str, str]:
-    """Return the verdict on a contradiction, or an empty string, and an empty note."""
+    """Return the verdict on a contradiction, or an empty string, and no reason."""
     contradiction = min(row["contradiction"] for row in answer.view.details.values())
     return "The texts contradict each other" if contradiction > CONTRADICTION else "", ""

@@ -1,4 +1,4 @@
-"""Scoring with any of the three metrics: one pair with an explanation, or many pairs in parts."""
+"""Scoring with any of the metrics: one pair with an explanation, or many pairs in parts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,22 @@ import gradio as gr
 
 from infolm_metric.core.baselines import BaselineStats, most_frequent
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
-from infolm_metric.core.results import add_counts, is_reliable, nonzero_counts, verdict_obstacles
+from infolm_metric.core.results import Result, is_reliable, join_results, verdict_obstacles
 from infolm_metric.core.scorer import Run
 from infolm_metric.core.signature import Signature
 
-from . import baryscore_view, infolm_view, limits, menli_view
+from . import answer_check_view, baryscore_view, infolm_view, limits, menli_view
 from .appearance import NO_VERDICT, ExplanationView, shorten
 from .fair_lock import FairLock
 from .settings import METRIC_LABELS, SCORERS, check_settings, default
 
 # Modules that explain scores, by metric.
-VIEWS: dict[str, Any] = {"infolm": infolm_view, "baryscore": baryscore_view, "menli": menli_view}
+VIEWS: dict[str, Any] = {
+    "infolm": infolm_view,
+    "baryscore": baryscore_view,
+    "menli": menli_view,
+    "answer_check": answer_check_view,
+}
 # Lock that is held while a model is loaded or used, because tokenizers are not thread-safe.
 LOCK = FairLock()
 REUSE_BYTES = 1 << 28  # cache of encoded texts, per scorer
@@ -63,6 +68,8 @@ class Answer:
     baseline: BaselineStats | None  # None if not available, or if it does not apply to the texts
     readable: bool  # False if the score is not meaningful, e.g. for out-of-domain texts
     identical: bool  # True if the texts have the same token ids
+    verdicts: Sequence[str | None]  # the answer's verdict, if the metric has verdicts
+    thresholds: tuple[float, float] | None  # of the verdicts
     warnings: Mapping[str, int]
     signature: Signature
     bounds: tuple[float, float]
@@ -73,8 +80,11 @@ class Answer:
     def closest(self) -> int:
         """Index of the explained reference."""
         candidates = [self.candidate] * len(self.references)
-        scores = self.scorer.score(candidates, self.references, **self.options)["scores"]
-        return int(scores.index((max if self.higher_is_better else min)(scores)))
+        result = self.scorer.score(candidates, self.references, **self.options)
+        # The denial of a reference also lowers the verdicts on similar references.
+        same = [i for i, verdict in enumerate(result.verdicts) if verdict == self.verdicts[0]]
+        best = max if self.higher_is_better else min
+        return best(same or range(len(candidates)), key=result["scores"].__getitem__)
 
     @LockedProperty
     def view(self) -> ExplanationView:
@@ -84,8 +94,9 @@ class Answer:
 
     @LockedProperty
     def special(self) -> tuple[str, str]:
-        """MENLI's verdict, if it replaces the verdict relative to unrelated texts, and a note."""
-        return menli_view.verdict(self) if self.metric == "menli" else ("", "")
+        """Verdict that replaces the verdict relative to unrelated texts, or "", and its reason."""
+        find_verdict = getattr(VIEWS[self.metric], "verdict", None)
+        return find_verdict(self) if find_verdict else ("", "")
 
     @property
     def name(self) -> str:
@@ -118,6 +129,8 @@ class Answer:
         with LOCK:
             details = {"explained_reference": self.closest, "why": self.view.details}
             values = {name: getattr(self, name) for name in names}
+        if self.verdicts:  # as in the package, in lower case or None
+            values["verdict"] = self.verdicts[0] if self.readable else None
         return values | {"unrelated": unrelated} | details
 
 
@@ -151,7 +164,7 @@ def compare(
         raise ValueError(f"the {side} is empty; enter some text")
     model = settings["model_name_or_path"]
     with LOCK:
-        limits.check_compared(token_counts([candidate, *references], model), model)
+        limits.check_compared(token_counts([candidate, *references], model), metric, model)
         scorer = load_scorer(metric, model)
         metric_settings = scorer.settings.replace(**settings)
         run = scorer.prepare(metric_settings, pairs.texts_by_side)
@@ -160,6 +173,7 @@ def compare(
         if "idf" in vars(scorer.settings):  # the explanation uses a single reference
             options = {**settings, "idf": run.tables[1]}
         few_weighted = {name: result.counts[name] for name in ("texts", "few_weighted")}
+        ignored = ("few_weighted", "empty") if result.verdicts else ("few_weighted",)
         answer = Answer(
             metric=metric,
             settings=settings,
@@ -168,8 +182,10 @@ def compare(
             score=result[metric],
             higher_is_better=result["higher_is_better"],
             baseline=find_stats(run, pairs) if is_reliable(few_weighted) else None,
-            readable=is_reliable({**result.counts, "few_weighted": 0}),
+            readable=is_reliable({**result.counts, **dict.fromkeys(ignored, 0)}),
             identical=result.counts["identical"] > 0,
+            verdicts=result.verdicts,
+            thresholds=getattr(run, "thresholds", None),
             warnings=result["warnings"],
             signature=result["signature"],
             bounds=scorer.bounds(metric_settings, *metric_settings.names),
@@ -192,29 +208,24 @@ def score_in_parts(
     with LOCK:
         scorer = load_scorer(metric, settings["model_name_or_path"])
         run = scorer.prepare(scorer.settings.replace(**settings), pairs.texts_by_side)
-    scores: list[float] = []
-    warnings: Counter[str] = Counter()
+    parts: list[Result] = []
     work = sum(count**2 for row in counts for count in row)
     size = max(1, limits.PART_WORK * len(pairs) // work)
     for start in range(0, len(pairs), size):
         with LOCK:
-            part = pairs.part(start, start + size)
-            result = run.score(part)
-        scores += result["scores"]
-        warnings = add_counts([warnings, result.counts])
-        yield len(scores)
+            parts.append(run.score(pairs.part(start, start + size)))
+        yield min(start + size, len(pairs))
     with LOCK:
         baseline = find_stats(run, pairs)
-    obstacles = verdict_obstacles(warnings)
+    result = join_results(parts)
+    obstacles = verdict_obstacles(result.counts) if not result.verdicts else []
+    names = ("scores", "verdicts", "higher_is_better", "warnings", "signature")
     yield {
         "metric": metric,
-        "mean": sum(scores) / len(scores),
-        "scores": scores,
-        "higher_is_better": result["higher_is_better"],
+        "mean": result[metric],
+        **{name: result[name] for name in names if name in result},
         "unrelated": None if obstacles else baseline,
         "no_verdict": obstacles,
-        "warnings": nonzero_counts(warnings),
-        "signature": result["signature"],
     }
 
 

@@ -13,14 +13,16 @@ from typing import Any
 
 import gradio as gr
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer, measures
+from infolm_metric import measures
+from infolm_metric.metrics import METRICS
 
-SCORERS: dict[str, Any] = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
+SCORERS = {name: metric.scorer_type() for name, metric in METRICS.items()}
 DEFAULTS = {"model_name_or_path": "bundled"}  # replaces the default of the metrics
 METRIC_LABELS = {
     "infolm": "InfoLM: compares predictions for the masked words",
     "baryscore": "BaryScore: compares contextual embeddings of the words",
     "menli": "MENLI: checks whether each text entails the other",
+    "answer_check": "answer_check: checks an LLM’s answer against a reference answer",
 }
 PARAMETERS = ("alpha", "beta")
 SETTING_TEXTS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())
@@ -77,8 +79,8 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     controls = CONTROLS[metric]
     for name, value in (settings or {}).items():
         if name not in controls:
-            choices = ", ".join(controls)
-            raise ValueError(f"unknown setting {name!r:.60} for {metric}; choose from {choices}")
+            remedy = f"choose from {', '.join(controls)}" if controls else "omit it"
+            raise ValueError(f"unknown setting {name!r:.60} for {metric}; {remedy}")
         if (words := controls[name].words) and value not in [*words]:
             choices = ", ".join(map(str, words))
             raise ValueError(f"{name} must be one of {choices}, got {value!r:.60}")
@@ -106,15 +108,18 @@ def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
         [(words, name) for name, words in METRIC_LABELS.items()], value=metric, label=label
     )
     groups, controls = {}, {}
-    with gr.Accordion("Settings", open=False):
+    with gr.Accordion("Settings", open=False, visible=bool(CONTROLS[metric])) as settings:
         for group in CONTROLS:
             with gr.Column(visible=group == metric) as groups[group]:
                 for name in CONTROLS[group]:
                     controls[group, name] = _component(group, name)
-    radio.input(
-        lambda choice: [gr.update(visible=name == choice) for name in groups],
+    radio.change(  # by a visitor or an example
+        lambda choice: [
+            gr.update(visible=bool(CONTROLS[choice])),
+            *(gr.update(visible=name == choice) for name in groups),
+        ],
         radio,
-        list(groups.values()),
+        [settings, *groups.values()],
         **QUIET,
     )
     measure = controls["infolm", "information_measure"]

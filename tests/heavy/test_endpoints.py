@@ -13,7 +13,7 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric.metrics import METRICS
 from space.page import limits
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
@@ -24,8 +24,9 @@ CLIENTS = int(os.environ.get("SPACE_CLIENTS", "10"))
 
 @pytest.fixture(scope="module")
 def scorers():
-    types = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
-    return {name: kind(model_name_or_path="bundled") for name, kind in types.items()}
+    return {
+        name: metric.scorer_type()(model_name_or_path="bundled") for name, metric in METRICS.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +66,7 @@ def test_endpoints_document_parameter_names_and_types(client):
     assert list(types["/score_file"]) == ["file", "metric", *columns, "settings"]
     assert types["/score"]["references"] == "list[str]"
     for kind in types.values():
-        assert all(f"'{name}'" in kind["metric"] for name in ("infolm", "baryscore", "menli"))
+        assert all(f"'{name}'" in kind["metric"] for name in METRICS)
     assert all(endpoint["description"] for endpoint in endpoints.values())
 
 
@@ -73,6 +74,7 @@ EXPLANATIONS = [
     ("infolm", {"information_measure": "renyi_divergence", "alpha": 0.5}, "drivers"),
     ("baryscore", {"idf": False}, "moves"),
     ("menli", None, "candidate_follows"),
+    ("answer_check", None, "reason"),
 ]
 
 
@@ -82,7 +84,7 @@ def test_endpoints_return_explained_scores(metric, settings, why, client, scorer
     expected = scorers[metric].score([PAIR[0]], [PAIR[1]], **(settings or {}))
     assert answer["score"] == pytest.approx(expected[metric], abs=1e-6)
     assert answer["signature"] == expected["signature"]
-    assert answer["higher_is_better"] == (metric == "menli")
+    assert answer["higher_is_better"] == (metric in ("menli", "answer_check"))
     assert answer["verdict"] and why in answer["why"]
     texts = [*PAIR, '=SUM(1) "quoted", <b>bold</b>']
     table = make_upload(tmp_path / "pairs.csv", texts, [PAIR[1]] * 3)
@@ -91,9 +93,13 @@ def test_endpoints_return_explained_scores(metric, settings, why, client, scorer
     with open(download, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == texts
-    for scores in ([float(row["score"]) for row in rows], result["scores"]):
+    for scores in ([float(row[metric]) for row in rows], result["scores"]):
         assert scores == pytest.approx(expected["scores"], rel=1e-6, abs=1e-6)
     assert result["mean"] == pytest.approx(expected[metric], abs=1e-6)
+    if metric == "answer_check":
+        assert answer["verdict"] in ("likely correct", "unclear", "likely wrong")
+        assert result["verdicts"] == expected["verdicts"]
+        assert [row["verdict"] for row in rows] == [word or "" for word in result["verdicts"]]
 
 
 def test_oversized_requests_are_rejected(space_url):
@@ -151,7 +157,7 @@ def test_concurrent_clients_get_correct_scores_despite_hostile_requests(space_ur
                 assert "Traceback" not in str(error)
                 return None
         text = f"Visitor {number} saw {number} cats on the sofa."
-        metric = metrics[number % 3]
+        metric = metrics[number % len(metrics)]
         score = visitor.predict(text, [PAIR[1]], metric, api_name="/score")["score"]
         assert score == pytest.approx(scorers[metric].score([text], [PAIR[1]])[metric], abs=1e-6)
         return score

@@ -8,7 +8,7 @@ import pytest
 from datasets import Dataset
 from pyarrow import Table, parquet
 
-from infolm_metric import InfoLMScorer, MENLIScorer
+from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.metrics import METRICS
@@ -64,7 +64,9 @@ def test_dataset_gets_the_scores_of_one_process(cluster, tiny_bert):
     scored = score_dataset(dataset, workers=1, batch=16, **settings)
     rows = sorted(scored.take_all(), key=lambda row: row["id"])
     assert [row["prediction"] for row in rows] == [row["prediction"] for row in ROWS]
-    for name, column in score_alone(InfoLMScorer, **settings).columns().items():
+    expected = score_alone(InfoLMScorer, **settings).renamed(InfoLMSettings(**settings).column)
+    assert list(expected.columns()) == ["infolm_l1_distance", "infolm"]
+    for name, column in expected.columns().items():
         assert [row[name] for row in rows] == pytest.approx(column, abs=1e-6, rel=1e-6)
 
 
@@ -88,11 +90,11 @@ def test_sources_are_scored_with_a_baseline_and_one_warning(cluster, capsys):
     assert streams.err.count("of the tokens are unknown to the model") == 1
     first, verdict, rescaled, signature = streams.out.splitlines()
     assert verdict.startswith("unrelated texts: ") and "no verdict" in verdict
-    assert rescaled.startswith("e rescaled: ")
+    assert rescaled.startswith("menli_rescaled: ")
     assert "|against:source|" in signature and "|baseline:package-" in signature
-    scorer, columns = MENLIScorer(model_name_or_path="bundled"), ("e", "e_rescaled")
+    scorer, columns = MENLIScorer(model_name_or_path="bundled"), ("menli", "menli_rescaled")
     result = scorer.score([rows[0]["prediction"]], [rows[0]["article"]], rescale_with_baseline=True)
-    expected = [result.columns()[name][0] for name in columns]
+    expected = [column[0] for column in result.columns().values()]
     scored = parquet.read_table("scores.parquet")
     for name, score in zip(columns, expected, strict=True):
         assert scored[name].to_pylist() == pytest.approx([score] * 300, abs=1e-6)
@@ -127,12 +129,12 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     shown, errors = capsys.readouterr()
     summary, signature = shown.splitlines()
     assert f"({len(ROWS)} in total)" in errors
-    shown = f"{FISHER_RAO}: {expected.mean(FISHER_RAO):.6g} (mean of {len(ROWS)} pairs"
+    shown = f"infolm: {expected.mean(FISHER_RAO):.6g} (mean of {len(ROWS)} pairs"
     assert_text_nearly_equal(summary.partition(" pairs")[0] + " pairs", shown)
     assert signature == f"signature: {expected.signature}"
     rows = parquet.read_table("scores.parquet").to_pylist()
     assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
-    scores = [row[FISHER_RAO] for row in rows]
+    scores = [row["infolm"] for row in rows]
     assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
     assert main([*arguments, "-o", "scores.parquet"]) == 2
     assert "scores.parquet already exists; choose a new folder" in capsys.readouterr().err

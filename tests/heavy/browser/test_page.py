@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import AnswerCheckScorer, BaryScorer, InfoLMScorer, MENLIScorer
 from space.page.appearance import number
 from space.page.compare_tab import EXAMPLES
 from space.page.settings import CONTROLS, METRIC_LABELS
@@ -16,14 +16,17 @@ from tests.random_pairs import write_lines
 
 FOLDER = Path(__file__).parent
 SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
+SCORERS["answer_check"] = AnswerCheckScorer
 CANDIDATE, REFERENCE = "The cat slept on the sofa.", "A cat was asleep on the couch."
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 PLOTS = {
     "infolm": ["#expected-candidate", "#expected-reference", "#drivers"],
     "baryscore": ["#moves"],
     "menli": [],
+    "answer_check": [],
 }
 WORDS = {"infolm": "nine measures", "baryscore": "All moves", "menli": "Accuracy of the model"}
+WORDS["answer_check"] = "Tokens in the answer"
 OVERFLOWING_ELEMENTS = (FOLDER / "overflowing_elements.js").read_text()
 RECORD_FRAMES = (FOLDER / "record_frames.js").read_text()
 
@@ -52,7 +55,9 @@ def compare_by(page, metric):
 
 
 def open_details(page):
-    visible(page, "text='Details'").click()
+    visible(page, "text=Reproduce the score").wait_for()
+    if visible(page, "text='Details'").count():
+        visible(page, "text='Details'").click()
     if not visible(page, ".code").count():  # shared by all metrics
         visible(page, "text=Reproduce the score").click()
     visible(page, ".code").scroll_into_view_if_needed()
@@ -92,9 +97,12 @@ def test_every_metric_and_a_file_are_readable_and_fit_the_window(page, scheme, w
         compare_by(page, metric)
         open_details(page)
         expect(page.locator(f"#why-{metric}")).to_contain_text(WORDS[metric])
-        visible(page, "text='Settings'").click()
+        expect(visible(page, "text='Settings'")).to_have_count(int(bool(CONTROLS[metric])))
+        if CONTROLS[metric]:
+            visible(page, "text='Settings'").click()
         check_layout(page)
-        visible(page, "text='Settings'").click()
+        if CONTROLS[metric]:
+            visible(page, "text='Settings'").click()
     score_the_sample(page)
     check_layout(page)
 
@@ -144,18 +152,39 @@ def test_charts_arrive_after_the_verdict_without_moving_the_page(metric, page):
     assert len({(top, height) for *_, top, height in frames}) == 1
 
 
-def test_closest_reference_and_task_determine_the_verdict(page):
+def test_examples_of_answers_select_answer_check_and_get_verdicts(page):
+    for name, verdict, words in (
+        ("LLM answer", "Likely correct", "Neil"),
+        ("LLM answer: denial", "Unclear", "Canberra"),
+    ):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(page.locator("#score .verdict")).to_have_text(verdict)
+        expect(page.locator("#score .score-line")).to_contain_text("answer_check")
+        expect(
+            page.get_by_label(METRIC_LABELS["answer_check"]).locator("visible=true")
+        ).to_be_checked()
+        expect(visible(page, "text='Settings'")).to_have_count(0)
+        expect(page.locator("#reference-tokens")).to_contain_text(words)
+        expect(page.locator("#statements")).to_contain_text(words)
+        check_layout(page)
+
+
+def test_closest_reference_determines_the_verdict_and_task_the_score(page):
     write(page, CANDIDATE, REFERENCE)
     visible(page, "text='More references'").click()
     page.get_by_label("Reference 2").fill(CANDIDATE)
     page.get_by_label("Reference 2").press("Enter")
     expect(page.locator(".verdict")).to_have_text("Same score as an identical text")
     page.get_by_label("Reference 2").fill("")
-    write(page, "She was born in Vienna, Austria.", "Vienna")
+    write(page, "The cat slept on the red sofa.", CANDIDATE)
     compare_by(page, "menli")
+    score = page.locator(".score").inner_text()
     visible(page, "text='Settings'").click()
-    choose(page, CONTROLS["menli"]["task"].label, "Answer to a question")
-    expect(page.locator(".verdict")).to_have_text("Likely correct")
+    choose(page, CONTROLS["menli"]["task"].label, "Summary")
+    scorer = MENLIScorer(model_name_or_path="bundled", task="summary")
+    expected = scorer.score(["The cat slept on the red sofa."], [CANDIDATE])
+    expect(page.locator(".score")).to_have_text(number(expected["menli"]))
+    assert score != number(expected["menli"])
 
 
 def test_new_measure_updates_the_score_and_invalid_alpha_is_rejected(page):
@@ -248,7 +277,16 @@ def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path
     with open(download.value.path(), encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == texts
-    assert [float(row["score"]) for row in rows] == pytest.approx(expected["scores"], abs=1e-6)
+    assert [float(row["infolm"]) for row in rows] == pytest.approx(expected["scores"], abs=1e-6)
+    page.get_by_label(METRIC_LABELS["answer_check"]).locator(
+        "visible=true"
+    ).check()  # clears the results
+    expect(visible(page, "#file-summary")).to_have_count(0)
+    page.locator("#score-file").click()
+    expect(page.locator("#file-summary textarea")).to_have_value(re.compile("Verdicts: "))
+    expect(page.locator("#pairs").get_by_role("row").nth(1)).to_contain_text(
+        re.compile("likely|unclear")
+    )
     page.get_by_label(METRIC_LABELS["menli"]).locator("visible=true").check()  # clears the results
     expect(visible(page, "#file-summary")).to_have_count(0)
     page.locator("#score-file").click()

@@ -43,7 +43,7 @@ def test_special_and_unknown_tokens_within_a_text_are_maskable(family, tiny_mode
 
 
 def test_texts_are_tokenized_in_order_regardless_of_earlier_calls(tokenizer, monkeypatch):
-    monkeypatch.setattr(tokenization, "SLICE", 7)
+    monkeypatch.setattr(tokenization, "TEXTS_PER_STEP", 7)
     tokenizer("a cat sat on the mat", truncation=True, max_length=4, padding="max_length")
     # The options of the call above must not leak into this one.
     texts = tokenize(tokenizer, SENTENCES, None, "truncate")

@@ -5,9 +5,10 @@ import warnings
 
 import pytest
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.results import is_reliable
-from infolm_metric.models.out_of_domain import count_out_of_domain
+from infolm_metric.core.settings import BUNDLED_FOLDER
+from infolm_metric.models.out_of_domain import ENGLISH_VOCABULARY, count_out_of_domain
 from tests.paraphrases import PARAPHRASES
 from tests.project_files import ROOT
 
@@ -70,3 +71,8 @@ def test_a_small_fraction_of_out_of_domain_texts_is_counted_without_a_warning(sc
 def test_texts_are_never_out_of_domain_for_other_vocabularies(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=tiny_bert, idf=False)
     assert count(scorer, [*PARTS["reported"]["German"], *PARTS["reported"]["program code"]]) == 0
+
+
+def test_the_vocabulary_is_recognized_by_the_fingerprint_of_the_bundled_table(scorer, no_model):
+    table = IDF.load(BUNDLED_FOLDER / "idf.json")
+    assert table.tokenizer == ENGLISH_VOCABULARY == scorer.prepare().checkpoint.fingerprint

@@ -92,6 +92,9 @@ INVALID = [
     (("infolm", *PAIR, {"temperature": "hot"}), "temperature must be a number"),
     (("infolm", *PAIR, {"interpolation": 1.0}), "interpolation must be between"),
     (("infolm", *PAIR, RENYI), "any number > 0"),
+    (("answer_check", *PAIR, {"idf": False}), "unknown setting 'idf' for answer_check"),
+    (("answer_check", "a " * 128, ["a"]), "the candidate has 130 tokens, but at most 128"),
+    (("menli", *PAIR, {"task": "answer"}), "task must be one of translation, summary"),
     (("menli", "", ["a"]), "the candidate is empty"),
     (("menli", "a", ["  "]), "the reference is empty"),
     (("menli", "a", "abc"), "references must be a list"),
@@ -120,7 +123,7 @@ SETTINGS = [
     ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
     ("infolm", {"temperature": 2.0, "interpolation": 0.25, "idf": False}),
     ("baryscore", {"multi_reference": "mean", "idf": False}),
-    *(("menli", {"task": task}) for task in ("translation", "summary", "answer")),
+    *(("menli", {"task": task}) for task in ("translation", "summary")),
 ]
 
 
@@ -137,7 +140,8 @@ def test_space_and_package_give_the_same_score(metric, options):
 SHOWN_SETTINGS = [
     ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0, "beta": 7.0}),
     ("baryscore", {"idf": False}),
-    ("menli", {"multi_reference": "mean", "task": "answer"}),
+    ("menli", {"multi_reference": "mean", "task": "summary"}),
+    ("answer_check", {}),
 ]
 
 
@@ -171,6 +175,12 @@ def test_explanation_is_for_the_closest_reference(metric):
     elif metric == "baryscore":
         assert sum(move["share"] for move in why["moves"]) == pytest.approx(answer.score, abs=1e-9)
         assert sum(move["mass"] for move in why["moves"]) <= 1 + 1e-9
+    elif metric == "answer_check":
+        assert {*why["matched"]} == {"cat", "on"} and "couch" in why["missing"]
+        (statement,) = why["statements"]
+        assert (statement["of"], statement["text"]) == ("reference", PAIR[1][0])
+        classes = ("entailment", "neutral", "contradiction")
+        assert sum(statement[name] for name in classes) == pytest.approx(1, abs=1e-6)
     else:
         follows = [why[name]["entailment"] for name in ("candidate_follows", "reference_follows")]
         assert sum(follows) / 2 == pytest.approx(answer.score)
@@ -195,7 +205,7 @@ def test_measure_table_and_curves_contain_the_score():
 COUNTED = [
     ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
     ("baryscore", {}),
-    *(("menli", {"task": task}) for task in ("translation", "summary", "answer")),
+    *(("menli", {"task": task}) for task in ("translation", "summary")),
 ]
 
 
@@ -268,23 +278,42 @@ def test_verdict_depends_on_the_baseline_and_needs_readable_texts(
     answer = compare(metric, candidate, references)
     card = appearance.score_card(answer)
     assert answer.verdict == verdict and verdict in card
-    assert ("higher is closer" in card) == (metric == "menli" and answer.readable)
-    assert ("lower is closer" in card) == (metric != "menli" and answer.readable)
+    higher = metric in ("menli", "answer_check")
+    assert ("higher is better" in card) == (higher and answer.readable)
+    assert ("lower is closer" in card) == (not higher and answer.readable)
     assert ("so there is no verdict" in card) == (verdict == "No verdict")
 
 
 ANSWERS = [
-    ("She was born in Vienna, Austria.", "Vienna", "Likely correct"),
-    ("She was born in Paris.", "Vienna", "Likely wrong"),
+    ("She was born in **Vienna**, Austria.", ["Vienna"], "likely correct", "entails"),
+    ("She was born in Paris.", ["Vienna"], "likely wrong", "0%"),
+    ("Vienna", ["Vienna"], "likely correct", "equals"),
+    ("<think>Vienna? No", ["Vienna"], "likely wrong", "empty"),
+    ("It is not Vienna. It is Bonn.", ["Vienna", "Vienna, Austria"], "unclear", "denies"),
+    ("It is not New York. It is Boston.", ["New York", "York"], "unclear", "denies"),
+    ("asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], None, ""),
 ]
 
 
-@pytest.mark.parametrize(("candidate", "reference", "verdict"), ANSWERS)
-def test_answers_get_a_verdict_by_thresholds(candidate, reference, verdict):
-    answer = compare("menli", candidate, [reference], {"task": "answer"})
-    card = appearance.score_card(answer)
-    assert answer.verdict == verdict and verdict in card
-    assert "EVOUNA" in card and "so there is no verdict" not in card
+@pytest.mark.parametrize(("candidate", "references", "verdict", "reason"), ANSWERS)
+def test_answers_get_the_verdict_of_the_package_and_its_reason(
+    candidate, references, verdict, reason
+):
+    answer = compare("answer_check", candidate, references)
+    card, response = appearance.score_card(answer), answer.as_dict()
+    assert response["verdict"] == verdict
+    assert [verdict] == scorer("answer_check").score([candidate], [references]).verdicts
+    assert (verdict or "not meaningful") in card.lower() and "unrelated texts" not in card
+    assert verdict is None or reason in card and reason in response["why"]["reason"]
+    assert response["unrelated"] is None
+
+
+def test_examples_of_answers_are_accepted_and_denied():
+    verdicts = {
+        name: compare("answer_check", *EXAMPLES[name]).as_dict()["verdict"]
+        for name in ("LLM answer", "LLM answer: denial")
+    }
+    assert list(verdicts.values()) == ["likely correct", "unclear"]
 
 
 def test_scale_of_a_summary_starts_at_its_lower_bound():
@@ -295,7 +324,8 @@ def test_scale_of_a_summary_starts_at_its_lower_bound():
 
 
 def test_examples_show_the_described_behaviour():
-    scores = {name: compare("infolm", *texts).score for name, texts in EXAMPLES.items()}
+    pairs = {name: texts for name, texts in EXAMPLES.items() if not name.startswith("LLM")}
+    scores = {name: compare("infolm", *texts).score for name, texts in pairs.items()}
     assert max(scores, key=scores.get) == "Unrelated texts"
     low = [name for name in scores if name.startswith(("Blind spot", "Same words"))]
     worst = max(scores[name] for name in low)
@@ -303,12 +333,21 @@ def test_examples_show_the_described_behaviour():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_score_card_contains_no_text_of_the_visitor(metric):
-    card = appearance.score_card(compare(metric, ATTACK, [ATTACK + "cat"]))
-    assert "script" not in card and "taken" not in card
+def test_score_card_contains_no_markup_of_the_visitor(metric):
+    for candidate, reference in ((ATTACK, ATTACK + "cat"), (f"It is not <b>{ATTACK}</b>.", ATTACK)):
+        card = appearance.score_card(compare(metric, candidate, [reference]))
+        assert not re.search("<(script|img|b)", card)
 
 
 # Uploaded files
+
+
+def read_download(result):
+    """Return the rows of the download, which only the last step has, and only until the next."""
+    if not result:
+        return []
+    with open(result["download"], encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 FILE_SETTINGS = [
@@ -316,6 +355,7 @@ FILE_SETTINGS = [
     ("infolm", {"idf": False}),
     ("baryscore", {}),
     ("menli", {"multi_reference": "mean"}),
+    ("answer_check", {}),
 ]
 
 
@@ -328,9 +368,7 @@ def test_file_scored_in_parts_gets_the_scores_of_one_call(metric, options, tmp_p
     shares, results = [], file_tab.iter_scores(str(path), metric, None, None, options)
     for share, result in results:
         shares.append(share)
-        if result:  # only the last step has a result and a file
-            with open(result["download"], encoding="utf-8", newline="") as file:
-                table = list(csv.DictReader(file))
+        table = read_download(result)
     assert shares == [0.25, 0.5, 0.75, 1.0, 1.0]
     expected = scorer(metric).score(texts, [row["references"] for row in rows], **options)
     assert result["scores"] == pytest.approx(expected["scores"], abs=3e-6, rel=3e-6)
@@ -339,6 +377,8 @@ def test_file_scored_in_parts_gets_the_scores_of_one_call(metric, options, tmp_p
     settings = scorer(metric).settings.replace(**options)
     column = settings.column(*settings.names)
     assert [float(row[column]) for row in table] == result["scores"]
+    assert result.get("verdicts", ()) == expected.as_dict().get("verdicts", ())
+    assert [row.get("verdict") for row in table] == (result.get("verdicts") or [None] * 4)
     assert [row["prediction"] for row in table] == texts
     assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
 
@@ -365,7 +405,46 @@ def test_file_of_scores_preserves_carriage_returns(tmp_path):
     for _, result in file_tab.iter_scores(str(path), "baryscore", None, None, None):
         if result:
             table = pd.read_csv(result["download"])
-    assert table[["prediction", "references"]].to_numpy().tolist() == [["A cat\rsat.", "A\rcat."]]
+    assert table[["prediction", "reference"]].to_numpy().tolist() == [["A cat\rsat.", "A\rcat."]]
+
+
+def test_download_keeps_the_columns_of_the_visitor(tmp_path):
+    row = {
+        "id": "007",
+        "answer_check": 5,
+        "answer": "It is Rome.",
+        "gold": ["Rome", "Roma"],
+        "note": None,
+    }
+    path = write_lines(tmp_path / "a.jsonl", [row, {"id": 8, "answer": "x y", "gold": "Rome"}])
+    steps = file_tab.iter_scores(str(path), "answer_check", "answer", ["gold"], None)
+    result, (first, second) = next((r, read_download(r)) for _, r in steps if r)
+    scores = result["scores"]
+    assert list(first) == ["row", "new_answer_check", "verdict", *row]
+    assert [float(each["new_answer_check"]) for each in (first, second)] == scores
+    assert [each["verdict"] for each in (first, second)] == result["verdicts"]
+    assert first == first | {
+        "id": "007",
+        "answer_check": "5",
+        "gold": '["Rome", "Roma"]',
+        "note": "",
+    }
+    assert second == second | {"id": "8", "answer_check": "", "gold": "Rome"}
+
+
+def test_summary_and_table_of_a_file_show_each_verdict(tmp_path):
+    answers = ["It was Rome.", "Paris", "It is not Rome.", "qwer zxcv uiop asdf"]
+    rows = [{"prediction": text, "reference": "Rome"} for text in answers]
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    *_, (_, result) = file_tab.iter_scores(str(path), "answer_check", None, None, None)
+    summary, _, _, table = file_tab._show(result)
+    assert "1 likely correct, 1 unclear, 1 likely wrong, 1 without a verdict" in summary
+    assert table["headers"][2] == "verdict"
+    shown = {candidate: verdict for _, _, verdict, candidate, _ in table["value"]}
+    assert [shown[text] or None for text in answers] == result["verdicts"]
+    *_, (_, result) = file_tab.iter_scores(str(path), "menli", None, None, None)
+    summary, _, _, table = file_tab._show(result)
+    assert "Verdicts" not in summary and "verdict" not in table["headers"]
 
 
 def test_messages_show_names_unchanged():
@@ -379,7 +458,7 @@ def test_file_cells_can_contain_lists_and_columns_are_detected_by_name(tmp_path)
     path = str(tmp_path / "a.csv")
     columns = ["hypothesis", "references"]
     assert file_tab.find_columns(path) == (columns, "hypothesis", ["references"])
-    assert file_tab.read_pairs(path, None, []).references == [["b", "c"]]
+    assert file_tab.read_pairs(path, None, [])[1].references == [["b", "c"]]
 
 
 INVALID_FILES = [
