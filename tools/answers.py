@@ -1,75 +1,172 @@
-"""Compare metrics with human judgments of LLM answers, and print Markdown tables.
+"""Compare answer_check with human judgments of LLM answers, and print Markdown tables.
 
     pip install -c requirements.txt -e ".[tools]"
-    python -m tools.answers score   answers.jsonl --scores FOLDER
-    python -m tools.answers report  answers.jsonl --scores FOLDER --csv tools/results
-    python -m tools.answers explore answers.jsonl --scores FOLDER --csv tools/results
-    python -m tools.answers errors  answers.jsonl --scores FOLDER --csv tools/results
-    python -m tools.answers hacks   answers.jsonl --csv tools/results
-    python -m tools.answers speed   answers.jsonl
+    python -m tools.answers short      DATA --scores FOLDER --csv tools/results
+    python -m tools.answers long       DATA --scores FOLDER --csv tools/results
+    python -m tools.answers thresholds DATA --scores FOLDER --csv tools/results
+    python -m tools.answers fit        DATA --scores FOLDER --csv tools/results
+    python -m tools.answers sentences  DATA --scores FOLDER --csv tools/results
+    python -m tools.answers errors     DATA --scores FOLDER --csv tools/results
+    python -m tools.answers hacks      DATA --csv tools/results
+    python -m tools.answers speed      DATA --csv tools/results
 
-The JSON Lines file has the fields dataset, system, id (of the question), question, prediction,
-references and human.correct. `score` saves scores, which `report`, `explore` and `errors` use, and
-skips metrics with saved scores.
+DATA is a folder with answers.jsonl and long_answers.jsonl (tools/data.py). NLI probabilities are
+saved in the folder for scores by model and pair of texts, and the scores of other metrics by input.
 
-`report` prints areas under the ROC curve and balanced accuracies. Intervals are 95% bootstrap
-intervals over questions; p-values compare a metric's area with the area of the task "answer".
-Thresholds are chosen on one half of the questions; accuracies are measured on the other half.
-`errors` prints random errors, and counts the manually assigned categories in
-results/answer_errors_read_by_eye.csv. `speed` requires Linux.
+- short: area under the ROC curve against human verdicts, on all answers and on the second halves.
+- long: Pearson's r between the difference of two answers' scores and annotators' preferences. The
+  weights of each half of the questions are chosen on the other half.
+- thresholds: thresholds chosen on the first halves within the error goals, and rates of verdicts
+  on the second halves, both with these thresholds and with the thresholds of the package.
+- fit: areas and possible verdicts on the first halves, by weight of token recall and by cap.
+- sentences: verdicts on right and wrong sentences by kind (tests/unit/answer_check/sentences.tsv).
+- errors: random errors, and how many of them have each category in
+  results/answer_errors_read_by_eye.csv.
+- hacks: manipulated answers that score above honest answers.
+- speed: answers per second.
+
+Intervals are 95% bootstrap intervals over questions. A question is in the first or second half by a
+hash of its id.
 """
 
 import argparse
 import csv
 import hashlib
 import random
-import re
+import sqlite3
 import string
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import compress, islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
-from infolm_metric.menli.recall import normalized_tokens, token_recall
 from scipy.stats import rankdata
 
-from infolm_metric import BaryScorer, MENLIScorer
-from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.scorer import Scorer
+from infolm_metric import AnswerCheckScorer, BaryScorer
+from infolm_metric.answer_check import verdict
+from infolm_metric.answer_check.scorer import AnswerCheckRun, Comparison
+from infolm_metric.answer_check.verdict import LIKELY_CORRECT, LIKELY_WRONG, VERDICTS
+from infolm_metric.core.inputs import batches
+from infolm_metric.core.scorer import Progress, Scorer, no_progress
+from infolm_metric.core.settings import BUNDLED
 from infolm_metric.integrations.trl import reward
-from infolm_metric.menli import verdict
-from infolm_metric.menli.scorer import formula_values
-from infolm_metric.menli.settings import NLI_FORMULAS
+from infolm_metric.models.nli_scorer import TextPair
 from tools.data import read_json_lines
 from tools.study import bert_score
 from tools.tables import show
 from tools.timing import cpu_name, median_seconds
 
+ROOT = Path(__file__).parent.parent
+SENTENCES = ROOT / "tests/unit/answer_check/sentences.tsv"
+READ_BY_EYE = ROOT / "tools/results/answer_errors_read_by_eye.csv"
 SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}  # prefix of dataset -> title
-RESAMPLES, SEED, CHUNK = 1000, 0, 200
-TASK = "MENLI, task answer"
-READ_BY_EYE = Path(__file__).parent / "results" / "answer_errors_read_by_eye.csv"
-LONG_ANSWER, MAX_REFERENCES = 40, 5  # words, references
-TIMED = 500  # answers
-WEIGHTS = tuple(step / 10 for step in range(11))
+# Largest fractions of wrong answers called likely correct, and of correct ones called likely wrong.
+GOALS = {"evouna": (0.04, 0.02), "diver": (0.10, 0.03)}
+METRIC = "answer_check"
+CRITERIA = ("correctness", "completeness", "overall")
+RESAMPLES, SEED, PART = 1000, 0, 500
+MAX_REFERENCES = 5
+TIMED, TIMED_LONG, DRAWN = 500, 50, 20  # answers
+GRID = np.arange(0, 101) / 100  # thresholds
+RECALL_WEIGHTS, CAPS = np.arange(0, 11) / 10, (0.3, 0.4, 0.5, 0.6, 1.0)
+LONG_WEIGHTS = [(a / 10, b / 10, (10 - a - b) / 10) for a in range(11) for b in range(11 - a)]
 Rows = list[dict[str, Any]]
 
 
-# Comparisons of strings.
+# Scores. NLI probabilities are saved; everything else is computed by the package.
+
+
+class SavedScorer(AnswerCheckScorer):
+    """answer_check with saved NLI probabilities."""
+
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        super().__init__(**settings)
+        identity = str(self.prepare().signature).partition("|model:")[2].partition("|")[0]
+        folder.mkdir(parents=True, exist_ok=True)
+        name = hashlib.sha256(identity.encode()).hexdigest()[:16]
+        self.saved = sqlite3.connect(folder / f"nli_{name}.sqlite")
+        self.saved.execute("CREATE TABLE IF NOT EXISTS pairs (key BLOB PRIMARY KEY, e, n, c)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedRun(AnswerCheckRun):
+    """A run that looks up saved NLI probabilities, and saves new ones."""
+
+    scorer: SavedScorer
+
+    def probabilities(
+        self, pairs: Sequence[TextPair], progress: Progress = no_progress
+    ) -> np.ndarray:
+        table = self.scorer.saved
+        keys = [hashlib.sha256("\0".join(pair).encode()).digest() for pair in pairs]
+        rows = {key: self.find(key) for key in keys}
+        missing = [(key, pair) for key, pair in zip(keys, pairs, strict=True) if not rows[key]]
+        for part in batches(missing, PART):
+            values = super().probabilities([pair for _, pair in part]).tolist()
+            rows |= {key: tuple(row) for (key, _), row in zip(part, values, strict=True)}
+            with table:
+                lines = [(key, *rows[key]) for key, _ in part]
+                table.executemany("INSERT OR REPLACE INTO pairs VALUES (?, ?, ?, ?)", lines)
+        return np.array([rows[key] for key in keys])
+
+    def find(self, key: bytes) -> tuple[float, ...]:
+        """Return saved probabilities, or an empty tuple."""
+        found = self.scorer.saved.execute("SELECT e, n, c FROM pairs WHERE key = ?", (key,))
+        return found.fetchone() or ()
+
+
+SavedScorer.run_type = SavedRun  # type: ignore[assignment]
+
+
+def make_scorer(arguments: argparse.Namespace, **settings: Any) -> SavedScorer:
+    return SavedScorer(arguments.scores, model_name_or_path=arguments.model, **settings)
+
+
+def package_thresholds(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the setting with which other NLI models get verdicts like the bundled model."""
+    return {} if arguments.model == BUNDLED else {"thresholds": verdict.THRESHOLDS}
+
+
+def compare_answers(scorer: SavedScorer, rows: Rows) -> tuple[SavedRun, list[list[Comparison]]]:
+    """Compare each answer with each of its references."""
+    run: Any = scorer.prepare()
+    comparisons = []
+    for part in batches(rows, PART):
+        prepared = [
+            (
+                run.prepare_answer(row["prediction"]),
+                [*map(run.prepare_reference, row["references"])],
+            )
+            for row in part
+        ]
+        texts = [text for answer, group in prepared for x in (answer, *group) for text in x.texts]
+        comparisons += run.compare(prepared, run.tokens(texts))
+    return run, comparisons
+
+
+def best_scores(run: AnswerCheckRun, comparisons: Sequence[list[Comparison]]) -> np.ndarray:
+    """Return the score of each answer, [rows]."""
+    best = map(run.best_comparison, comparisons)
+    return np.array([item.score(METRIC) if item else 0.0 for item in best])
+
+
+def maxima(
+    comparisons: Sequence[list[Comparison]], value: Callable[[Comparison], float]
+) -> np.ndarray:
+    """Return the largest value over the references of each answer, [rows]."""
+    return np.array([max(map(value, group), default=0.0) for group in comparisons])
 
 
 def squad_tokens(text: str) -> list[str]:
     """Return a text's words as SQuAD does: lowercased, without punctuation or articles."""
     plain = "".join(letter for letter in text.lower() if letter not in string.punctuation)
     return [word for word in plain.split() if word not in ("a", "an", "the")]
-
-
-def exact_match(candidate: str, reference: str) -> float:
-    return float(squad_tokens(candidate) == squad_tokens(reference))
 
 
 def containment(candidate: str, reference: str) -> float:
@@ -84,22 +181,7 @@ def token_f1(candidate: str, reference: str) -> float:
     return 2 * common / (len(words) + len(wanted)) if common else float(words == wanted)
 
 
-STRINGS = {
-    "exact match": exact_match,
-    "reference contained": containment,
-    "token F1": token_f1,
-    "token recall": token_recall,
-}
-
-
-# Scores.
-
-
-def best_of(rows: Rows, values: np.ndarray) -> np.ndarray:
-    """Return the best value over the references of each row, [references] -> [rows]."""
-    counts = np.array([len(row["references"]) for row in rows])
-    best: np.ndarray = np.maximum.reduceat(values, np.cumsum(counts) - counts)
-    return best
+STRINGS = {"reference contained": containment, "token F1": token_f1}
 
 
 def compare_strings(rows: Rows, compare: Callable[[str, str], float]) -> np.ndarray:
@@ -113,22 +195,16 @@ def texts_of(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return [row["prediction"] for row in rows], [row["references"] for row in rows]
 
 
-def nli_probabilities(rows: Rows) -> np.ndarray:
-    """Return the probabilities e, n and c for each reference of each row, [references, 3]."""
-    run: Any = MENLIScorer(model_name_or_path="bundled", reuse_memory=0).prepare()
-    chunks = (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
-    parts = [run.pair_probabilities(Pairs(*texts_of(chunk)), "hr") for chunk in chunks]
-    return np.concatenate(parts)
-
-
 def bert_scores(rows: Rows) -> np.ndarray:
-    """Return BERTScore F1 for each reference of each row, [references]."""
+    """Return the best BERTScore F1 over the references of each row, [rows]."""
     pairs = [(row["prediction"], text) for row in rows for text in row["references"]]
     parts = []
-    for start in range(0, len(pairs), 2000):
-        candidates, references = zip(*pairs[start : start + 2000], strict=True)
+    for part in batches(pairs, 2000):
+        candidates, references = zip(*part, strict=True)
         parts.append(bert_score(list(candidates), list(references)))
-    return np.concatenate(parts)
+    counts = np.array([len(row["references"]) for row in rows])
+    best: np.ndarray = np.maximum.reduceat(np.concatenate(parts), np.cumsum(counts) - counts)
+    return best
 
 
 def bary_scores(rows: Rows) -> np.ndarray:
@@ -136,60 +212,52 @@ def bary_scores(rows: Rows) -> np.ndarray:
     return -np.asarray(BaryScorer(model_name_or_path="bundled").score(*texts_of(rows))["scores"])
 
 
-def task_scores(nli: np.ndarray, recall: np.ndarray, weight: float = 0.5) -> np.ndarray:
-    """Return the score of the task "answer" from values of e-c and token recall, [rows]."""
-    return weight * (nli + 1) / 2 + (1 - weight) * recall
+ENCODERS = {"BERTScore": bert_scores, "BaryScore": bary_scores}
 
 
-def metric_scores(rows: Rows, stored: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the scores by metric, [rows] each, negated if lower is better."""
-    scores = {name: compare_strings(rows, compare) for name, compare in STRINGS.items()}
-    if "bertscore" in stored:
-        scores["BERTScore"] = best_of(rows, stored["bertscore"])
-    if "baryscore" in stored:
-        scores["BaryScore"] = stored["baryscore"]
-    scores["MENLI e-c, hr"] = best_of(rows, formula_values("e-c", stored["menli"]))
-    scores[TASK] = task_scores(scores["MENLI e-c, hr"], scores["token recall"])
+def encoder_scores(rows: Rows, name: str, folder: Path) -> np.ndarray:
+    """Return the scores of a metric in ENCODERS, which are saved by input."""
+    digest = hashlib.sha256(repr(texts_of(rows)).encode()).hexdigest()[:16]
+    path = folder / f"{name}_{digest}.npy"
+    if not path.exists():
+        np.save(path, ENCODERS[name](rows))
+    scores: np.ndarray = np.load(path)
     return scores
 
 
-def sentence_scores(rows: Rows) -> np.ndarray:
-    """Return the best e-c over a long answer's sentences, and NaN for other answers, [rows]."""
-    places, sentences = [], []
-    for place, row in enumerate(rows):
-        is_long = len(row["prediction"].split()) > LONG_ANSWER
-        if is_long and len(row["references"]) <= MAX_REFERENCES:
-            parts = re.split(r"(?<=[.!?])\s+|\n+", row["prediction"].strip())
-            places += [place] * len(parts)
-            sentences += [{**row, "prediction": part} for part in parts]
-    scores = np.full(len(rows), np.nan)
-    values = formula_values("e-c", nli_probabilities(sentences))
-    np.fmax.at(scores, places, best_of(sentences, values))
-    return scores
+# Data and statistics.
 
 
-STORED: dict[str, Callable[[Rows], np.ndarray]] = {
-    "menli": nli_probabilities,
-    "baryscore": bary_scores,
-    "bertscore": bert_scores,
-    "sentences": sentence_scores,
-}
+def in_first_half(question: str) -> bool:
+    """Return whether a question is in the first half, based on a hash of its id."""
+    return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 2 == 0
 
 
-def score(rows: Rows, arguments: argparse.Namespace) -> None:
-    arguments.scores.mkdir(parents=True, exist_ok=True)
-    for name, compute in STORED.items():
-        path = arguments.scores / f"{name}.npy"
-        if not path.exists() and name in (arguments.metrics or STORED):
-            np.save(path, compute(rows))
+class ShortAnswers:
+    """Answers with short references; with --rows, a random part of them.
+
+    `correct`, `first` (the question is in the first half) and each of `sources` are bool [rows].
+    """
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        rows = list(read_json_lines(arguments.data / "answers.jsonl"))
+        rows = random.Random(SEED).sample(rows, min(len(rows), arguments.rows or len(rows)))
+        self.rows: Rows = rows
+        self.correct = np.array([row["human"]["correct"] == 1 for row in rows])
+        self.first = np.array([in_first_half(row["id"]) for row in rows])
+        prefixes = np.array([row["dataset"].split("-")[0] for row in rows])
+        self.sources = {source: prefixes == source for source in SOURCES}
 
 
-def read_scores(folder: Path) -> dict[str, np.ndarray]:
-    paths = {name: folder / f"{name}.npy" for name in STORED}
-    return {name: np.load(path) for name, path in paths.items() if path.exists()}
-
-
-# Statistics.
+def resample(questions: Sequence[str]) -> Iterator[np.ndarray]:
+    """Yield row numbers for bootstrap resamples of questions, which are given by row."""
+    _, numbers = np.unique(questions, return_inverse=True)
+    ends = np.cumsum(np.bincount(numbers))[:-1]
+    groups = np.split(np.argsort(numbers, kind="stable"), ends)
+    generator = np.random.default_rng(SEED)
+    for _ in range(RESAMPLES):
+        drawn = generator.integers(len(groups), size=len(groups))
+        yield np.concatenate([groups[place] for place in drawn])
 
 
 def auc(scores: np.ndarray, correct: np.ndarray) -> float:
@@ -199,126 +267,252 @@ def auc(scores: np.ndarray, correct: np.ndarray) -> float:
     return float(ranks / (positive * (len(correct) - positive)))
 
 
-def balanced_accuracy(predicted: np.ndarray, correct: np.ndarray) -> float:
-    """Return the mean of the accuracies on correct answers and on wrong answers."""
-    return float((predicted[correct].mean() + (~predicted[~correct]).mean()) / 2)
-
-
-def best_threshold(scores: np.ndarray, correct: np.ndarray) -> float:
-    """Return the score that maximizes balanced accuracy when used as the threshold."""
-    values = np.unique(scores)
-    hits = (np.sort(scores[correct]), np.sort(scores[~correct]))
-    above = 1 - np.searchsorted(hits[0], values) / len(hits[0])
-    below = np.searchsorted(hits[1], values) / len(hits[1])
-    return float(values[np.argmax(above + below)])
-
-
-def in_first_half(question: str) -> bool:
-    """Return whether a question is in the first half, based on a hash of its id."""
-    return hashlib.sha256(question.encode()).digest()[0] % 2 == 0
-
-
-class Source:
-    """Rows of one data set, with human judgments.
-
-    `mask` selects these rows from the file, bool [rows of the file]. `correct`, `first` (the
-    question belongs to the first half) and `question` (its number) are [rows].
-    """
-
-    def __init__(self, rows: Rows, name: str) -> None:
-        self.mask = np.array([row["dataset"].split("-")[0] == name for row in rows])
-        rows = list(compress(rows, self.mask))
-        self.correct = np.array([row["human"]["correct"] == 1 for row in rows])
-        self.first = np.array([in_first_half(row["id"]) for row in rows])
-        _, self.question = np.unique([row["id"] for row in rows], return_inverse=True)
-
-    def resamples(self) -> Iterator[np.ndarray]:
-        """Yield row numbers for bootstrap resamples of questions."""
-        groups = np.split(
-            np.argsort(self.question, kind="stable"), np.cumsum(np.bincount(self.question))[:-1]
-        )
-        generator = np.random.default_rng(SEED)
-        for _ in range(RESAMPLES):
-            drawn = generator.integers(len(groups), size=len(groups))
-            yield np.concatenate([groups[place] for place in drawn])
-
-
 def p_value(differences: np.ndarray) -> float:
-    """Return the two-sided p-value computed from bootstrap differences."""
+    """Return the two-sided p-value computed from bootstrap differences, NaN if one is undefined."""
+    if np.isnan(differences).any():
+        return float("nan")
     tail = min((differences <= 0).sum(), (differences >= 0).sum())
     return float(min(1.0, 2 * (tail + 1) / (len(differences) + 1)))
 
 
-def interval(values: Sequence[float]) -> str:
-    low, high = 100 * np.percentile(values, [2.5, 97.5])
-    return f"[{low:.1f}, {high:.1f}]"
+def percent(value: float) -> str:
+    return f"{100 * value:.1f}"
 
 
-def report(rows: Rows, arguments: argparse.Namespace) -> None:
-    scores = metric_scores(rows, read_scores(arguments.scores))
-    for key, title in SOURCES.items():
-        source = Source(rows, key)
-        columns = {name: column[source.mask] for name, column in scores.items()}
-        resamples = list(source.resamples())
-        areas = {
-            name: np.array([auc(column[pick], source.correct[pick]) for pick in resamples])
-            for name, column in columns.items()
-        }
-        held_out, table = ~source.first, []
-        for name, column in columns.items():
-            predicted = column >= best_threshold(column[~held_out], source.correct[~held_out])
-            accuracy, *accuracies = (
-                balanced_accuracy(predicted[pick], source.correct[pick])
-                for pick in (held_out, *(sample[held_out[sample]] for sample in resamples))
-            )
-            p = "" if name == TASK else f"{p_value(areas[TASK] - areas[name]):.3f}"
-            area = auc(column, source.correct)
-            table.append(
-                [name, f"{100 * area:.1f}", interval(areas[name]), p]
-                + [f"{100 * accuracy:.1f}", interval(accuracies)]
-            )
-        header = ["metric", "AUC", "95%", "p", "balanced accuracy", "95%"]
+def interval(values: np.ndarray) -> str:
+    low, high = np.percentile(values, [2.5, 97.5])
+    return f"[{percent(low)}, {percent(high)}]"
+
+
+def rate(picked: np.ndarray, among: np.ndarray) -> float:
+    """Return the fraction of the rows in `among` that are in `picked`, 0 without rows."""
+    return float(picked[among].mean()) if among.any() else 0.0
+
+
+# Short references.
+
+
+def short(arguments: argparse.Namespace) -> None:
+    """Print areas under the ROC curve; p-values are for the difference to answer_check."""
+    data = ShortAnswers(arguments)
+    rows, correct = data.rows, data.correct
+    run, comparisons = compare_answers(make_scorer(arguments), rows)
+    scores = {METRIC: best_scores(run, comparisons)}
+    scores["token recall"] = maxima(comparisons, lambda item: item.overlap.recall)
+    scores["NLI score"] = maxima(comparisons, lambda item: item.nli)
+    scores |= {name: compare_strings(rows, compare) for name, compare in STRINGS.items()}
+    scores |= {name: encoder_scores(rows, name, arguments.scores) for name in ENCODERS}
+    for source, title in SOURCES.items():
+        table: list[list[object]] = [[name] for name in scores]
+        for part in (data.sources[source], data.sources[source] & ~data.first):
+            places = np.flatnonzero(part)
+            draws = [places[pick] for pick in resample([rows[place]["id"] for place in places])]
+            areas = {
+                name: np.array([auc(column[pick], correct[pick]) for pick in draws])
+                for name, column in scores.items()
+            }
+            for cells, (name, column) in zip(table, scores.items(), strict=True):
+                p = "" if name == METRIC else f"{p_value(areas[METRIC] - areas[name]):.3f}"
+                area = percent(auc(column[part], correct[part]))
+                cells += [area, interval(areas[name]), p]
+        header = ["metric", "AUC", "95%", "p", "AUC of second half", "95%", "p"]
         show(f"{title} answers", header, table, arguments.csv)
-    show_verdicts(rows, scores[TASK], arguments)
 
 
-def show_verdicts(rows: Rows, scores: np.ndarray, arguments: argparse.Namespace) -> None:
-    """Print thresholds from the first half, and the accuracy of verdicts on the second half."""
-    sources = [Source(rows, key) for key in SOURCES]
-    low, high = choose_thresholds([(scores[s.mask][s.first], s.correct[s.first]) for s in sources])
-    print(f"\nthresholds: {low:.3f} {high:.3f}; the package uses {verdict.LOW} {verdict.HIGH}")
+def fit(arguments: argparse.Namespace) -> None:
+    """Print areas, and the fraction of verdicts within the error goals, on the first halves."""
+    data = ShortAnswers(arguments)
+    rows = [row for row, first in zip(data.rows, data.first, strict=True) if first]
+    run, comparisons = compare_answers(make_scorer(arguments), rows)
+    capped = np.array([bool(x and x.capped) for x in map(run.best_comparison, comparisons)])
+    correct = data.correct[data.first]
+    parts = {source: part[data.first] for source, part in data.sources.items()}
     table = []
-    for title, source in zip(SOURCES.values(), sources, strict=True):
-        held_out = ~source.first
-        values, correct = scores[source.mask][held_out], source.correct[held_out]
-        above, below = values >= verdict.HIGH, values < verdict.LOW
-        cells = [correct[above].mean(), (~correct[below]).mean(), (~above & ~below).mean()]
-        cells += [part[mask].mean() for mask in (correct, ~correct) for part in (above, below)]
-        table.append([title, len(values), (~correct).sum(), *(f"{100 * c:.1f}" for c in cells)])
-    header = ["source", "answers", "wrong answers", "correct among likely correct"]
-    header += ["wrong among likely wrong", "unclear"]
-    for kind in ("correct", "wrong"):
-        header += [f"{kind} answers called likely {word}" for word in ("correct", "wrong")]
-    show("Verdicts on answers", header, table, arguments.csv)
+    for weight, cap in product(RECALL_WEIGHTS, CAPS):
+        with patch.multiple(verdict, RECALL_WEIGHT=weight, CAP=cap):
+            scores = best_scores(run, comparisons)
+        low, high = choose_thresholds(scores, correct, capped, parts)
+        decided = (scores < low) | ((scores >= high) & ~capped)
+        areas = [percent(auc(scores[part], correct[part])) for part in parts.values()]
+        fractions = [percent(decided[part].mean()) for part in parts.values()]
+        table.append([f"{weight:g}", f"{cap:g}", *areas, *fractions, f"{low:g}", f"{high:g}"])
+    header = ["weight of recall", "cap", *(f"AUC {title}" for title in SOURCES.values())]
+    header += [*(f"verdicts {title}" for title in SOURCES.values()), "low", "high"]
+    show("Weights of answer_check on the first halves", header, table, arguments.csv)
 
 
 def choose_thresholds(
-    halves: Sequence[tuple[np.ndarray, np.ndarray]], precision: float = 0.9
+    scores: np.ndarray, correct: np.ndarray, excluded: np.ndarray, parts: dict[str, np.ndarray]
 ) -> tuple[float, float]:
-    """Return the thresholds for the verdicts "likely wrong" and "likely correct".
+    """Return the thresholds with the most verdicts within the error goals of all parts.
 
-    They are the highest and lowest thresholds with the given precision on the first half of each
-    data set.
+    `excluded` rows are never called likely correct.
     """
-    grid = np.arange(0.01, 1.0, 0.01)
+    highs, lows = [1.0], [0.0]
+    for threshold in GRID:
+        above, below = (scores >= threshold) & ~excluded, scores < threshold
+        errors = {key: (rate(above, part & ~correct), rate(below, part & correct))
+                  for key, part in parts.items()}  # fmt: skip
+        highs += [threshold] * all(errors[key][0] <= GOALS[key][0] for key in parts)
+        lows += [threshold] * all(errors[key][1] <= GOALS[key][1] for key in parts)
+    return float(min(max(lows), min(highs))), float(min(highs))
 
-    def precise(column: np.ndarray, correct: np.ndarray, threshold: float, above: bool) -> bool:
-        picked = column >= threshold if above else column < threshold
-        return bool(picked.any()) and float((correct[picked] == above).mean()) >= precision
 
-    highs = [t for t in grid if all(precise(*half, t, True) for half in halves)]
-    lows = [t for t in grid if all(precise(*half, t, False) for half in halves)]
-    return round(float(max(lows, default=0.0)), 2), round(float(min(highs, default=1.0)), 2)
+def thresholds(arguments: argparse.Namespace) -> None:
+    """Choose thresholds on the first halves, and print rates of verdicts on the second halves."""
+    data = ShortAnswers(arguments)
+    rows, correct, first = data.rows, data.correct, data.first
+    # With two thresholds of 0, answers are likely correct if nothing but the score decides.
+    scorer = make_scorer(arguments, thresholds=(0.0, 0.0))
+    result = scorer.score(*texts_of(rows), verbose=True)
+    scores, verdicts = np.array(result["scores"]), np.array(result["verdicts"], dtype=object)
+    excluded, decided = verdicts != LIKELY_CORRECT, verdicts != np.array(None)
+    run: Any = scorer.prepare()
+    has_short = np.array([any(run.prepare_reference(text).is_short for text in row["references"])
+                          for row in rows])  # fmt: skip
+    header = ["source", "thresholds", "answers", "correct", "correct among likely correct"]
+    header += ["wrong among likely wrong", "wrong called likely correct"]
+    header += ["correct called likely wrong", "correct called likely correct", "unclear"]
+    header += ["no verdict"]
+    for title, kind in (("", has_short), (" with long references", ~has_short)):
+        parts = {source: part & kind for source, part in data.sources.items()}
+        training = {source: part & first for source, part in parts.items() if part.any()}
+        pair = choose_thresholds(scores, correct, excluded | ~decided, training)
+        choices = {"chosen": pair, "package": verdict.THRESHOLDS}
+        table = []
+        held_outs = {key: part & ~first for key, part in parts.items() if (part & ~first).any()}
+        for (source, held_out), (name, (low, high)) in product(held_outs.items(), choices.items()):
+            above = (scores >= high) & ~excluded & held_out
+            below = (scores < low) & decided & held_out
+            unclear = decided & ~above & ~below
+            right, wrong = held_out & correct, held_out & ~correct
+            rates = [rate(correct, held_out), rate(correct, above), rate(~correct, below)]
+            rates += [rate(above, wrong), rate(below, right), rate(above, right)]
+            rates += [rate(unclear, held_out), rate(~decided, held_out)]
+            cells = [SOURCES[source], f"{name}: {low:g}, {high:g}", int(held_out.sum())]
+            table.append([*cells, *map(percent, rates)])
+        if table:
+            show(f"Verdicts on answers{title}", header, table, arguments.csv)
+
+
+# Long references.
+
+
+def long(arguments: argparse.Namespace) -> None:
+    """Print correlations with preferences; intervals are for the difference to token F1."""
+    data = list(read_json_lines(arguments.data / "long_answers.jsonl"))[: arguments.rows]
+    ids: dict[str, str] = {}  # equal questions belong to the same half
+    questions = [ids.setdefault(row["question"], row["id"]) for row in data]
+    labels = {name: np.array([row["human"][name] for row in data]) for name in CRITERIA}
+    rows = [row | {"prediction": text} for row in data for text in row["predictions"]]
+    run, comparisons = compare_answers(make_scorer(arguments), rows)
+    best = [run.best_comparison(group) for group in comparisons]
+    names = ("completeness", "correctness")
+    parts = [np.array([item.score(name) if item else 0.0 for item in best]) for name in names]
+    parts.append(np.array([item.overlap.f1 if item else 0.0 for item in best]))
+
+    def difference(values: np.ndarray) -> np.ndarray:
+        """Return the second answer's value minus the first one's, [pairs]."""
+        return np.diff(values.reshape(-1, 2), axis=1)[:, 0]
+
+    def r(values: np.ndarray, name: str, pick: np.ndarray) -> float:
+        repeated = np.repeat(values[pick], labels[name].shape[1])
+        return float(np.corrcoef(repeated, labels[name][pick].ravel())[0, 1])
+
+    def weigh(weights: Sequence[float]) -> np.ndarray:
+        return np.tensordot(weights, changes, 1)
+
+    changes, first = [*map(difference, parts)], np.array([*map(in_first_half, questions)])
+    fitted = {}
+    for half in (first, ~first):
+        means = [np.mean([r(weigh(w), name, half) for name in CRITERIA]) for w in LONG_WEIGHTS]
+        fitted[half is first] = LONG_WEIGHTS[int(np.argmax(means))]
+    columns = {
+        f"{METRIC}, cross-fitted": np.where(first, weigh(fitted[False]), weigh(fitted[True])),
+        METRIC: difference(best_scores(run, comparisons)),
+        **dict(zip(names, changes, strict=False)),
+        "token F1 of answer_check": changes[2],
+        "token F1": difference(compare_strings(rows, token_f1)),
+        "length": difference(np.array([len(row["prediction"].split()) for row in rows])),
+    }
+    pipelines = {key for row in data for key in row.get("other", {})}
+    values = {key: {name: difference(np.array([row["other"][key][name] for row in data]))
+                    for name in CRITERIA} for key in sorted(pipelines)}  # fmt: skip
+    values |= {name: dict.fromkeys(CRITERIA, column) for name, column in columns.items()}
+    everything, draws = np.arange(len(data)), list(resample(questions))
+    drawn = {
+        key: {name: np.array([r(column[name], name, pick) for pick in draws]) for name in CRITERIA}
+        for key, column in values.items()
+    }
+    table = []
+    for key, column in values.items():
+        cells = [key]
+        for name in CRITERIA:
+            gap = drawn[key][name] - drawn["token F1"][name]
+            ends = "" if key == "token F1" else interval(gap)
+            cells += [percent(r(column[name], name, everything)), ends]
+        table.append(cells)
+    order = "completeness, correctness, token F1"
+    print(f"\nweights ({order}) chosen on the first half: {fitted[True]}, second: {fitted[False]}")
+    print(f"weights of the package: {verdict.LONG_WEIGHTS}")
+    header = ["metric", *(word for name in CRITERIA for word in (name, "minus token F1"))]
+    show("Preferences between long answers, r", header, table, arguments.csv)
+
+
+# Sentences and errors.
+
+
+def sentences(arguments: argparse.Namespace) -> None:
+    """Print verdicts on right and wrong sentences by kind, and the sentences that fail."""
+    with SENTENCES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    answers = [row["answer"].replace("⏎", "\n") for row in rows]
+    groups = [row["references"].split(" ¦ ") for row in rows]
+    scorer = make_scorer(arguments, **package_thresholds(arguments))
+    result = scorer.score(answers, groups)
+    kinds = dict.fromkeys(row["kind"] for row in rows)
+    counts = Counter[tuple[str, str, str | None]]()
+    for row, word in zip(rows, result["verdicts"], strict=True):
+        counts.update((kind, row["label"], word) for kind in (row["kind"], "all"))
+    table, failures = [], {("right", LIKELY_WRONG), ("wrong", LIKELY_CORRECT)}
+    for kind in (*kinds, "all"):
+        cells: list[object] = [kind]
+        for label in ("right", "wrong"):
+            cells.append(sum(counts[kind, label, word] for word in (*VERDICTS, None)))
+            cells += [counts[kind, label, word] for word in VERDICTS]
+        table.append(cells)
+    header = ["kind", *(w for x in ("right", "wrong") for w in (f"{x} answers", *VERDICTS))]
+    show("Verdicts on sentences", header, table, arguments.csv)
+    for row, score, word in zip(rows, result["scores"], result["verdicts"], strict=True):
+        if (row["label"], word) in failures:
+            print(f"{row['label']}, {word} ({score:.2f}): {row['answer']} [{row['references']}]")
+
+
+def errors(arguments: argparse.Namespace) -> None:
+    """Print random errors of each type, and their categories if they have been read."""
+    data = ShortAnswers(arguments)
+    rows, correct = data.rows, data.correct
+    result = make_scorer(arguments, **package_thresholds(arguments)).score(*texts_of(rows))
+    words = np.array(result["verdicts"], dtype=object)
+    sides = {
+        "wrong answer called likely correct": (words == LIKELY_CORRECT) & ~correct,
+        "correct answer called likely wrong": (words == LIKELY_WRONG) & correct,
+    }
+    key_names = ("dataset", "system", "id")
+    with READ_BY_EYE.open(encoding="utf-8", newline="") as file:
+        read = {(row["side"], *(row[name] for name in key_names)): row["kind"]
+                for row in csv.DictReader(file)}  # fmt: skip
+    for side, mask in sides.items():
+        print(f"\n{side}: {mask.sum()}")
+        places = np.flatnonzero(mask).tolist()
+        drawn = sorted(random.Random(SEED).sample(places, min(DRAWN, len(places))))
+        kinds = Counter[str]()
+        for row, score in ((rows[place], result["scores"][place]) for place in drawn):
+            keys = [row[name] for name in key_names]
+            kinds[read.get((side, *keys), "not read yet")] += 1
+            texts = [row[name] for name in ("question", "prediction", "references")]
+            print(f"{score:.2f}", *keys, *texts, sep="\n  ")
+        show(f"Errors: {side}", ["kind", f"of {len(drawn)}"], kinds.most_common(), arguments.csv)
 
 
 # Manipulated answers.
@@ -336,7 +530,7 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
     reference, question = row["references"][0], row["question"]
     options = [reference, *others]
     random.Random(question).shuffle(options)
-    words = sorted({*normalized_tokens(question), *normalized_tokens(reference)})
+    words = sorted({*squad_tokens(question), *squad_tokens(reference)})
     return {
         "reference three times": " ".join([reference] * 3),
         "reference and its negation": f"It is {reference}. It is not {reference}.",
@@ -357,23 +551,23 @@ def draw_honest_answers(rows: Rows) -> Rows:
     return [row for group in honest.values() for row in islice(group.values(), QUESTIONS)]
 
 
-def rewards(scorer: Scorer, rows: Rows) -> np.ndarray:
+def rewards(scorer: Scorer[Any], rows: Rows) -> np.ndarray:
     completions, references = texts_of(rows)
     function = reward(scorer, "references")
     return np.array(function(completions=completions, references=references))
 
 
-def hacks(rows: Rows, arguments: argparse.Namespace) -> None:
+def hacks(arguments: argparse.Namespace) -> None:
     """Print how often manipulated answers score above, or at least as high as, honest answers."""
-    answers = {"honest": draw_honest_answers(rows)}
+    answers = {"honest": draw_honest_answers(ShortAnswers(arguments).rows)}
     for place, row in enumerate(answers["honest"]):
         following = (answers["honest"][(place + step) % (2 * QUESTIONS)] for step in OTHERS)
         for kind, text in manipulations(row, [each["references"][0] for each in following]).items():
             answers.setdefault(kind, []).append({**row, "prediction": text})
-    columns = {
-        TASK: partial(rewards, MENLIScorer(model_name_or_path="bundled", task="answer")),
+    columns: dict[str, Callable[[Rows], np.ndarray]] = {
+        METRIC: partial(rewards, AnswerCheckScorer(model_name_or_path=arguments.model)),
         "BaryScore": partial(rewards, BaryScorer(model_name_or_path="bundled", idf=False)),
-        "BERTScore": lambda group: best_of(group, bert_scores(group)),
+        "BERTScore": bert_scores,
         "reference contained": partial(compare_strings, compare=containment),
     }
     table: list[list[str]] = [[kind] for kind in answers]
@@ -386,121 +580,57 @@ def hacks(rows: Rows, arguments: argparse.Namespace) -> None:
     show(title, ["manipulated answer", *columns], table[1:], arguments.csv)
 
 
-# Other settings, errors and speed.
-
-WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-DIGITS = {word: str(number) for number, word in enumerate(WORDS, 1)}
+# Speed.
 
 
-def recall_of_numbers(candidate: str, reference: str) -> float:
-    """Return token recall that treats "1,000" as "1000" and "two" as "2"."""
-    texts = (re.sub(r"(?<=\d),(?=\d{3})", "", text) for text in (candidate, reference))
-    return token_recall(
-        *(" ".join(DIGITS.get(word, word) for word in normalized_tokens(text)) for text in texts)
-    )
+def cut(row: dict[str, Any], words: int, reference_words: int | None) -> dict[str, Any]:
+    """Shorten an answer and its first reference to a number of words."""
+    reference = row["references"][0].split()[:reference_words]
+    answer = row["prediction"].split()[:words]
+    return row | {"prediction": " ".join(answer), "references": [" ".join(reference)]}
 
 
-def recall_of_years(candidate: str, reference: str) -> float:
-    """Return token recall of the first year in the reference, or of the whole reference."""
-    year = re.search(r"\b(1\d|20)\d\d\b", reference)
-    return token_recall(candidate, year[0] if year else reference)
-
-
-def recall_of_acronyms(candidate: str, reference: str) -> float:
-    """Return 1 if the candidate contains the reference's acronym, else token recall."""
-    acronym = "".join(word[0] for word in normalized_tokens(reference))
-    found = len(acronym) > 1 and acronym in normalized_tokens(candidate)
-    return 1.0 if found else token_recall(candidate, reference)
-
-
-def recall_of_surnames(candidate: str, reference: str) -> float:
-    """Return token recall that counts only the last name if the reference is a two-word name."""
-    words = reference.split()
-    is_name = len(words) == 2 and all(word.istitle() for word in words)
-    return token_recall(candidate, words[1] if is_name else reference)
-
-
-def explore(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print the area under the ROC curve for each variant of the task."""
-    stored = read_scores(arguments.scores)
-    nli = best_of(rows, formula_values("e-c", stored["menli"]))
-    recall = compare_strings(rows, token_recall)
-    columns = {f"weight {weight:g}": task_scores(nli, recall, weight) for weight in WEIGHTS}
-    for name, values in NLI_FORMULAS.items():
-        low, high = min(values), max(values)
-        scaled = (best_of(rows, formula_values(name, stored["menli"])) - low) / (high - low)
-        columns[f"formula {name}"] = (scaled + recall) / 2
-    for compare in (recall_of_numbers, recall_of_years, recall_of_acronyms, recall_of_surnames):
-        title = compare.__name__.replace("_", " ")
-        columns[title] = task_scores(nli, compare_strings(rows, compare))
-    short = [max(len(text.split()) for text in row["references"]) == 1 for row in rows]
-    for weight in (0.3, 0.7):
-        values = np.where(short, task_scores(nli, recall, weight), task_scores(nli, recall))
-        columns[f"weight {weight} for references of one word"] = values
-    if "sentences" in stored:
-        best, title = stored["sentences"], f"of answers longer than {LONG_ANSWER} words"
-        columns[f"best sentence {title}"] = task_scores(np.where(np.isnan(best), nli, best), recall)
-        columns[f"whole or best sentence {title}"] = task_scores(np.fmax(nli, best), recall)
-    sources = [Source(rows, key) for key in SOURCES]
-    table = [
-        [name, *(f"{100 * auc(column[each.mask], each.correct):.2f}" for each in sources)]
-        for name, column in columns.items()
+def speed(arguments: argparse.Namespace) -> None:
+    """Print answers per second, for short and for long references."""
+    brief = [
+        cut(row, 30, None)
+        for row in ShortAnswers(arguments).rows
+        if len(row["prediction"].split()) >= 30 and len(row["references"][0].split()) <= 5
     ]
-    show("Variants of the task answer, AUC", ["variant", *SOURCES.values()], table, arguments.csv)
-
-
-def errors(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print 20 random errors of each type, and the categories of the manually reviewed errors."""
-    scores = metric_scores(rows, read_scores(arguments.scores))[TASK]
-    correct = np.array([row["human"]["correct"] == 1 for row in rows])
-    sides = {
-        "wrong answer called likely correct": (scores >= verdict.HIGH) & ~correct,
-        "correct answer called likely wrong": (scores < verdict.LOW) & correct,
-    }
-    with READ_BY_EYE.open(encoding="utf-8", newline="") as file:
-        read = list(csv.DictReader(file))
-    for side, mask in sides.items():
-        print(f"\n{side}: {mask.sum()}")
-        for place in sorted(random.Random(SEED).sample(np.flatnonzero(mask).tolist(), 20)):
-            names = ("dataset", "system", "id", "question", "prediction", "references")
-            print(f"{scores[place]:.2f}", *(rows[place][name] for name in names), sep="\n  ")
-        counts = Counter(row["kind"] for row in read if row["side"] == side)
-        show(f"Errors: {side}", ["kind", "of 20"], counts.most_common(), arguments.csv)
-
-
-def speed(rows: Rows, arguments: argparse.Namespace) -> None:
-    """Print answers and pairs per second, for EVOUNA and for 30-word answers."""
+    extensive = [
+        cut(row | {"prediction": text}, 80, 100)
+        for row in read_json_lines(arguments.data / "long_answers.jsonl")
+        for text in row["predictions"]
+        if len(text.split()) >= 80 and len(row["references"][0].split()) >= 100
+    ]
+    scorer = AnswerCheckScorer(model_name_or_path=arguments.model, reuse_memory=0)
     loads = {
-        "30 words, one reference of at most five words": [
-            row | {"prediction": " ".join(words[:30]), "references": row["references"][:1]}
-            for row in rows
-            if len(words := row["prediction"].split()) >= 30
-            and len(row["references"][0].split()) <= 5
-        ],
-        "EVOUNA": [row for row in rows if row["dataset"].startswith("evouna")],
+        "30 words, one reference of at most five words": (brief, TIMED),
+        "80 words, one reference of 100 words": (extensive, TIMED_LONG),
     }
-    scorer = MENLIScorer(model_name_or_path="bundled", task="answer", reuse_memory=0)
     table = []
-    for name, group in loads.items():
-        sample = random.Random(SEED).sample(group, min(TIMED, len(group)))
+    for name, (group, size) in loads.items():
+        sample = random.Random(SEED).sample(group, min(size, len(group)))
         scorer.score(*texts_of(sample[:20]))
         seconds = median_seconds(partial(scorer.score, *texts_of(sample)), repeats=3)
-        pairs = sum(len(row["references"]) for row in sample)
-        table.append([name, f"{len(sample) / seconds:.1f}", f"{pairs / seconds:.1f}"])
+        table.append([name, len(sample), f"{len(sample) / seconds:.1f}"])
     print(f"{cpu_name()}, {torch.get_num_threads()} threads, float32")
-    show("Speed of the task answer", ["answers", "per s", "pairs per s"], table, arguments.csv)
+    show("Speed of answer_check", ["answers", "number", "per s"], table, arguments.csv)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    commands = {f.__name__: f for f in (score, report, explore, errors, hacks, speed)}
+    commands = {
+        f.__name__: f for f in (short, long, thresholds, fit, sentences, errors, hacks, speed)
+    }
     parser.add_argument("command", choices=commands)
-    parser.add_argument("data", type=Path, help="JSON Lines file of answers")
-    parser.add_argument("--scores", type=Path, metavar="FOLDER", help="folder for scores")
-    parser.add_argument("--metrics", nargs="*", choices=STORED, help="metrics for `score`")
+    parser.add_argument("data", type=Path, help="folder with the JSON Lines files of answers")
+    parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
+    parser.add_argument("--model", default=BUNDLED, help="NLI model (default: bundled)")
+    parser.add_argument("--rows", type=int, help="number of answers, for a quick try")
     parser.add_argument("--csv", type=Path, metavar="FOLDER", help="folder for tables")
     arguments = parser.parse_args()
-    commands[arguments.command](list(read_json_lines(arguments.data)), arguments)
+    commands[arguments.command](arguments)
 
 
 if __name__ == "__main__":

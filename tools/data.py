@@ -14,6 +14,8 @@ study expects four files in one folder:
 
 tools/answers.py and tools/estimate.py read a fifth file, answers.jsonl: 6,250 answers with verdicts
 from EVOUNA (Wang et al. 2023, github.com/wangcunxiang/QA-Eval) and DIVER-QA (arXiv 2511.07659).
+tools/answers.py also reads long_answers.jsonl: 280 pairs of answers with preferences, from
+data/meta_evaluation in github.com/amazon-science/RAGChecker.
 """
 
 import json

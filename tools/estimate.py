@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from infolm_metric import MENLIScorer
+from infolm_metric import AnswerCheckScorer
 from infolm_metric.meta_evaluation import estimate_mean, read_ratings
 from tools.data import READERS, DataSet
 from tools.study import ENTRIES, bundled, complete, load_texts, score_path
@@ -41,7 +41,7 @@ SETS = {name: READERS[name] for name in ("webnlg", "summeval", "sfres", "wmt15")
 SETS["answers"] = answers
 METRICS = (
     *(entry for entry in ENTRIES if entry.names[0] in ("BaryScore", "chrF")),
-    bundled("MENLI, task answer", MENLIScorer, task="answer"),
+    bundled("answer_check", AnswerCheckScorer),
 )
 
 

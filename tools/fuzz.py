@@ -74,10 +74,17 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "long_text": ["truncate", "error"],
         "formula": ["e", "-c", "e-n", "e-c", "e-n-2c", ["e", "e-c"]],
         "direction": ["avg", "rh", "hr"],
-        "task": [None, "translation", "summary", "answer"],
-        "combine_with": [None, "infolm", "baryscore", "recall", "none"],
+        "task": [None, "translation", "summary", "source"],
+        "combine_with": [None, "infolm", "baryscore", "none"],
         "nli_weight": [0.0, 0.2, 1.0],
         "labels": [None, "contradiction,neutral,entailment"],
+    },
+    "answer_check": {
+        **COMMON,
+        "long_text": ["truncate", "error"],
+        "score": ["answer_check", "completeness", ["correctness", "completeness"]],
+        "strip_thinking": [True, False],
+        "thresholds": [None, (0.3, 0.6), (0.0, 0.0), (0.6, 0.3)],
     },
 }
 
@@ -184,7 +191,7 @@ def main() -> int:
         folder = Path(temporary)
         masked_lm = model_families.build("bert", folder / "bert", num_hidden_layers=5)
         os.environ["INFOLM_MODEL"] = str(masked_lm)  # default of the metrics combined with MENLI
-        models = {"menli": nli_models.build(folder / "nli")}
+        models = dict.fromkeys(("menli", "answer_check"), nli_models.build(folder / "nli"))
         for name in arguments.metrics:
             counts = try_metric(name, models.get(name, masked_lm), numbers, arguments.seed)
             rows.append([name, *(counts[word] for word in OUTCOMES)])

@@ -36,14 +36,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu import sentence_bleu, sentence_chrf, sentence_ter
 
 from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer, combine
-from infolm_metric.core.settings import BUNDLED_FOLDER
+from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.settings import BUNDLED_FOLDER, field_types
 from infolm_metric.meta_evaluation import agreement, correlation, holm, kendall
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from tools.data import READERS, DataSet, read_json_lines
@@ -126,12 +127,15 @@ def idf_table(corpus: tuple[str, ...], scorer: Any) -> IDF:
     return IDF.from_corpus(list(corpus), scorer.tokenizer)
 
 
-def bundled(title: str, kind: type, **settings: Any) -> Entry:
+def bundled(title: str, kind: type[Scorer[Any]], **settings: Any) -> Entry:
     """Return the entry of a metric from this package; `idf=True` computes IDF on the corpus."""
+    best = "max" if kind.higher_is_better else "min"
+    rules = get_args(field_types(kind.settings_type)["multi_reference"])
+    average = "mean" if "mean" in rules else best
 
     def score(texts: Texts) -> Scores:
-        scorer, best = load_scorer(kind), "max" if kind is MENLIScorer else "min"
-        options = {**settings, "multi_reference": "mean" if texts.average else best}
+        scorer = load_scorer(kind)
+        options = {**settings, "multi_reference": average if texts.average else best}
         if settings.get("idf"):
             options["idf"] = idf_table(texts.corpus, scorer)
         result = scorer.score(texts.predictions, texts.references, **options)

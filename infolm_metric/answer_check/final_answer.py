@@ -62,8 +62,10 @@ def plain_reference(text: str) -> str:
     >>> plain_reference(r"$\boxed{x²}$"), plain_reference("2*3*4 in snake_case costs $5 or $6")
     ('x^2', '2*3*4 in snake_case costs $5 or $6')
     """
-    text = _remove_inline_marks(_remove_block_marks(text))
-    return _normalize_characters(_remove_latex(text)).strip()
+    plain = _remove_latex(_remove_inline_marks(_remove_block_marks(text)))
+    if not plain.strip() and not any(map(str.isalnum, text)):
+        plain = text  # marks alone are content, such as a plus sign
+    return _normalize_characters(plain).strip()
 
 
 def _remove_block_marks(text: str) -> str:

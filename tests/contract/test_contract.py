@@ -39,13 +39,15 @@ SETTINGS = {  # settings for the tiny model of each metric, and a change of sett
     "infolm": ({}, {"temperature": 2.0}),
     "baryscore": ({"layers": 2}, {"layers": 1}),
     "menli": ({}, {"formula": "e-c"}),
-    "menli answer": ({"task": "answer"}, {"task": "summary"}),
+    "answer_check": ({}, {"labels": "contradiction,neutral,entailment"}),
     "toy": ({}, {"size": 2}),
 }
+WITH_NLI = ("menli", "answer_check")
 EXPECTED_WARNINGS = {  # for unusual texts
     "infolm": {"too_long": 1, "empty": 2, "one_token": 3, "zero_weight": 2, "blank_references": 2},
     "baryscore": {"too_long": 1, "empty": 2, "zero_weight": 2, "blank_references": 2},
     "menli": {"too_long_pairs": 1, "empty": 2, "blank_references": 2},
+    "answer_check": {"too_long_pairs": 1, "empty": 2, "blank_references": 2},
 }
 ROWS = random_pairs(7, seed=1)
 CANDIDATES = [row["prediction"] for row in ROWS]
@@ -56,18 +58,17 @@ SEVERAL = {"predictions": CANDIDATES, "references": LISTS}
 
 
 WITH_MODEL = pytest.mark.parametrize("metric", METRICS, indirect=True)
-WITH_MODEL_AND_TASK = pytest.mark.parametrize("metric", [*METRICS, "menli answer"], indirect=True)
 
 
 @pytest.fixture(params=SETTINGS)
 def metric(request):
     """Entry of a metric in the table of metrics."""
-    return {**METRICS, "toy": TOY}[request.param.split()[0]]
+    return {**METRICS, "toy": TOY}[request.param]
 
 
 @pytest.fixture
 def case(request):
-    """The settings of a metric, or of a metric with a task."""
+    """The settings of a metric."""
     return SETTINGS[request.node.callspec.params["metric"]]
 
 
@@ -75,7 +76,7 @@ def case(request):
 def tiny_settings(metric, case, tiny_bert, tiny_nli):
     """Settings of the metric for a tiny model."""
     settings, _ = case
-    model = tiny_nli() if metric.name == "menli" else tiny_bert
+    model = tiny_nli() if metric.name in WITH_NLI else tiny_bert
     return settings if metric.name == "toy" else {"model_name_or_path": str(model), **settings}
 
 
@@ -192,14 +193,16 @@ def test_a_list_with_one_reference_equals_the_reference(make):
 
 def test_results_are_json_serializable_and_as_short_as_requested(metric, make):
     result = make().compute(**PAIRS)
-    keys = [metric.name, "scores", "higher_is_better", "signature", "warnings"]
+    verdicts = ["verdicts"] if metric.settings_type().verdict_column else []
+    keys = [metric.name, "scores", *verdicts, "higher_is_better", "signature", "warnings"]
     assert list(result) == keys
     assert json.loads(json.dumps(result)) == result
     assert result[metric.name] == pytest.approx(sum(result["scores"]) / len(result["scores"]))
     assert result["higher_is_better"] is metric.scorer_type().higher_is_better
     assert result["signature"].startswith(f"metric:{metric.name}|")
     short = make().compute(**PAIRS, return_scores=False)
-    assert_nearly_equal(short, {key: result[key] for key in keys if key != "scores"})
+    per_pair = ("scores", "verdicts")
+    assert_nearly_equal(short, {key: result[key] for key in keys if key not in per_pair})
     plain = make().compute(**PAIRS, details=False)
     assert_nearly_equal(plain, {metric.name: result[metric.name]})
 
@@ -296,7 +299,7 @@ def test_a_stream_gives_the_same_scores_as_a_list(scorer):
 CHUNK_LIMITS = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_TEXTS",)}
 
 
-FAMILIES = [*itertools.product(METRICS, MODELS), ("menli answer", "bert")]
+FAMILIES = [*itertools.product(METRICS, MODELS)]
 
 
 @pytest.mark.parametrize(("metric", "family"), FAMILIES, indirect=["metric"])
@@ -304,9 +307,9 @@ def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
     metric, case, family, tiny_models, tiny_nli, monkeypatch
 ):
     settings, options = case[0], {"reuse_memory": 0, "max_length": 15}
-    model = tiny_nli(family) if metric.name == "menli" else tiny_models(family)
+    model = tiny_nli(family) if metric.name in WITH_NLI else tiny_models(family)
     scorer = metric.scorer_type()(model_name_or_path=model, **settings)
-    if metric.name != "menli":
+    if metric.name not in WITH_NLI:
         options["idf"] = IDF.from_corpus([*CANDIDATES, *REFERENCES], scorer.tokenizer)
         options["long_text"] = "window"
     if metric.name == "infolm":
@@ -347,7 +350,7 @@ def test_multiple_references_are_scored_separately_and_reduced(scorer, uniform):
         assert_nearly_equal(scores, [rules[name](group) for group in group_scores])
 
 
-@WITH_MODEL_AND_TASK
+@WITH_MODEL
 @pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", 0.02), ("float16", 0.002)])
 def test_half_precision_scores_are_close_and_named_in_the_signature(scorer, dtype, allowed):
     full, half = scorer.score(**PAIRS), scorer.score(**PAIRS, dtype=dtype)
@@ -444,7 +447,7 @@ def test_several_threads_can_share_a_scorer(scorer, change):
     assert_nearly_equal([result["scores"] for result in results], expected * 4)
 
 
-@WITH_MODEL_AND_TASK
+@WITH_MODEL
 def test_each_category_triggers_a_single_warning_at_the_line_of_the_caller(metric, scorer, make):
     candidates = ["the cat sat", "cat", "", "東京 は 雨 rain", "a cat " * 40]
     references = [["a dog ran", "dog"], ["the dog", ""], [" "], ["\n", "a dog"], ["the cat"]]
@@ -463,7 +466,7 @@ def test_each_category_triggers_a_single_warning_at_the_line_of_the_caller(metri
         assert [record.filename for record in counted] == [__file__] * len(counts)
 
 
-@WITH_MODEL_AND_TASK
+@WITH_MODEL
 def test_every_method_warns_at_the_line_of_the_caller(scorer, make):
     texts = ["the cat sat", "a cat " * 40, "a dog ran"]
     calls = {
@@ -494,7 +497,7 @@ def count_layer_calls(call):
     return len(layers)
 
 
-@WITH_MODEL_AND_TASK
+@WITH_MODEL
 def test_repeated_texts_are_encoded_once_unless_caching_is_disabled(scorer):
     expected = scorer.score(**PAIRS)
     results = []

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from bert_score import BERTScorer
 
-from infolm_metric import MENLIScorer
+from infolm_metric import AnswerCheckScorer, MENLIScorer
+from infolm_metric.models.nli import NLIModel
 from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
@@ -156,28 +157,97 @@ def test_the_coverage_of_estimates_is_measured(run, data, tmp_path):
     options = ("--scores", tmp_path, "--sets", "wmt15", "answers", "--resamples", 5)
     tables = run("estimate", data, *options)
     assert "| LLM answers | 20 |" in tables and "| WMT 2015 | 100 |" in tables
-    assert "| LLM answers | correctness | MENLI, task answer |" in tables
+    assert "| LLM answers | correctness | answer_check |" in tables
+
+
+CITIES = ["Paris", "Rome", "Oslo", "Lima", "Bern", "Kyiv", "Riga", "Cairo", "Tokyo", "Delhi"]
+CITIES += ["Quito", "Accra", "Sofia"]
+
+
+@pytest.fixture(scope="module")
+def answers_folder(tmp_path_factory):
+    """Folder with right and wrong answers, and pairs of long answers with preferences."""
+    folder = tmp_path_factory.mktemp("answers")
+    rows = [
+        {"dataset": dataset, "system": "s", "id": reference, "question": f"Which one, {other}?"}
+        | {"prediction": text, "references": [reference], "human": {"correct": correct}}
+        for dataset in ("evouna-nq", "diver-triviaqa")
+        for reference, other in pairwise(CITIES)
+        for text, correct in ((f"It is {reference}.", 1), (f"It is {other}. " * 15, 0))
+    ]
+    write_lines(folder / "answers.jsonl", rows)
+    long = "We walked from {0} to {1}. The road was long, and it rained the whole day. " * 8
+    triples = zip(CITIES, CITIES[1:], CITIES[2:], strict=False)
+    pairs = [
+        {"id": first, "question": first, "references": [long.format(first, second)]}
+        | {"predictions": [long.format(second, third), long.format(first, third)]}
+        | {"human": {name: [1, number % 3] for name in answers.CRITERIA}}
+        | {"other": {"pipeline": {name: [0.1 * number, 0.5] for name in answers.CRITERIA}}}
+        for number, (first, second, third) in enumerate(triples)
+    ]
+    write_lines(folder / "long_answers.jsonl", pairs)
+    return folder
+
+
+@pytest.fixture
+def run_answers(run, answers_folder, tmp_path, monkeypatch):
+    """Function that runs a command of tools.answers."""
+    for name in ("QUESTIONS", "RESAMPLES"):
+        monkeypatch.setattr(answers, name, 3)
+    return lambda name: run("answers", name, answers_folder, "--scores", tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_metrics_are_compared_with_verdicts_on_answers(run, tmp_path, monkeypatch):
-    for name in ("QUESTIONS", "RESAMPLES"):
-        monkeypatch.setattr(answers, name, 3)
-    rows = [
-        {"dataset": dataset, "id": reference, "question": f"Which one, {other}?"}
-        | {"prediction": text, "references": [reference], "human": {"correct": correct}}
-        for dataset in ("evouna-nq", "diver-triviaqa")
-        for reference, other in pairwise(["Paris", "Rome", "Oslo", "Lima", "Bern", "Kyiv", "Riga"])
-        for text, correct in ((f"It is {reference}.", 1), (f"It is {other}. " * 15, 0))
-    ]
-    write_lines(tmp_path / "answers.jsonl", rows)
-    options = (tmp_path / "answers.jsonl", "--scores", tmp_path)
-    run("answers", "score", *options)
-    report = run("answers", "report", *options)
-    assert "| reference contained | 100.0 |" in report and "| BERTScore |" in report
-    assert "| recall of years |" in run("answers", "explore", *options)
-    assert "| empty | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 |" in run("answers", "hacks", *options)
-    assert "| EVOUNA |" in run("answers", "speed", *options)
+def test_metrics_are_compared_with_verdicts_on_short_answers(run_answers):
+    table = run_answers("short")
+    for title in ("EVOUNA", "DIVER-QA"):
+        assert f"### {title} answers" in table
+    assert "| reference contained | 100.0 | [100.0, 100.0] |" in table and "| BERTScore |" in table
+    assert "| 0.5 | 0.5 |" in run_answers("fit")
+    rates = run_answers("thresholds")
+    assert "| EVOUNA | chosen: " in rates and "| DIVER-QA | package: " in rates
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_preferences_between_long_answers_are_compared_with_token_f1(run_answers):
+    table = run_answers("long")
+    for name in ("pipeline", "answer_check, cross-fitted", "completeness", "token F1", "length"):
+        assert f"| {name} |" in table
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_errors_manipulations_and_speed_are_printed(run_answers):
+    assert "wrong answer called likely correct: " in run_answers("errors")
+    assert "| empty | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 |" in run_answers("hacks")
+    assert "| 80 words, one reference of 100 words | 22 |" in run_answers("speed")
+
+
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_saved_probabilities_give_the_scores_of_the_package(tmp_path, monkeypatch):
+    sides = (
+        ["It is Rome.", "It isn't Rome. It is Oslo.", ""],
+        [["Rome", "Roma"], ["Oslo"], ["Lima"]],
+    )
+    scorers = [answers.SavedScorer(tmp_path, model_name_or_path="bundled") for _ in range(2)]
+    results = [scorers[0].score(*sides)]
+    monkeypatch.setattr(NLIModel, "probabilities", None)  # the second scorer needs no model
+    results.append(scorers[1].score(*sides))
+    monkeypatch.undo()
+    expected = AnswerCheckScorer(model_name_or_path="bundled").score(*sides)
+    for result in results:
+        assert result["scores"] == pytest.approx(expected["scores"], abs=1e-6)
+        assert result["verdicts"] == expected["verdicts"]
+
+
+def test_thresholds_give_the_most_verdicts_within_the_error_goals(monkeypatch):
+    monkeypatch.setattr(answers, "GOALS", {"evouna": (0.25, 0.0), "diver": (0.5, 0.5)})
+    scores = np.array([0.1, 0.3, 0.5, 0.7, 0.35, 0.6, 0.8, 0.9])
+    correct, nothing = np.repeat([False, True], 4), np.zeros(8, dtype=bool)
+    parts = {"evouna": ~nothing, "diver": ~nothing}
+    # One of four wrong answers may be called likely correct, and no correct one likely wrong.
+    assert answers.choose_thresholds(scores, correct, nothing, parts) == (0.35, 0.51)
+    # The highest wrong answer cannot be called likely correct for another reason.
+    assert answers.choose_thresholds(scores, correct, scores == 0.7, parts) == (0.31, 0.31)
 
 
 def test_published_correlations_are_not_reproduced_on_other_data(data, monkeypatch, capsys):

@@ -55,6 +55,9 @@ MARKDOWN = [
     ("```\n- a *b* c", "- a *b* c"),
     ("~~~\na\n~~~", "a"),
     ("~~Venus~~ Mars", "Mars"),  # struck out
+    ("~~Venus~~", ""),
+    ("+", "+"),  # marks alone are content
+    ("**♥**", "♥"),
     ("<b>Mars</b><br>H<sub>2</sub>O x<sup>2</sup>", "Mars\nH2O x^2"),
 ]  # fmt: skip
 LATEX = [
