@@ -31,7 +31,7 @@ class AnswerCheckSettings(NLISettings):
     ('completeness', 'correctness')
     >>> AnswerCheckSettings(thresholds=(0.7, 0.3))
     Traceback (most recent call last):
-    ValueError: thresholds must be two numbers ... got (0.7, 0.3)
+    ValueError: thresholds must be two numbers from 0 to 1, ..., got (0.7, 0.3). Scores ...
     """
 
     metric = "answer_check"

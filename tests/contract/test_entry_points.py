@@ -49,6 +49,13 @@ SETTINGS = {
         {"formula": ["e", "e-c"]},
         {"combine_with": "a settings object", "nli_weight": 0.5},
     ],
+    "answer_check": [
+        {"strip_thinking": False},
+        {"thresholds": (0.25, 0.75)},
+        {"max_length": 12},
+        {"reuse_memory": 0},
+        {"score": ["completeness", "correctness"]},
+    ],
 }
 CASES = [(metric, changes) for metric in METRICS for changes in SETTINGS[metric]]
 
@@ -58,7 +65,7 @@ def scorer(request, tiny_bert, tiny_nli):
     """Scorer with a tiny model and settings other than the defaults."""
     metric, changes = request.param
     scorer_type = METRICS[metric].scorer_type()
-    model = str(tiny_nli() if metric == "menli" else tiny_bert)
+    model = str(tiny_nli() if metric in ("menli", "answer_check") else tiny_bert)
     depth = {"layers": 2} if metric == "baryscore" else {}  # the tiny model has few layers
     values = {"model_name_or_path": model, **depth, **changes}
     table = IDF.from_corpus(TEXTS, scorer_type(model_name_or_path=model).tokenizer)

@@ -227,7 +227,8 @@ NEW_COLUMNS = [
     ("pair", ["--metric", "toy"]),
     ("toy", ["--metric", "toy"]),
     ("infolm_rescaled", RESCALED),
-    ("menli_e-c+recall", ["--metric", "menli", "--model", "bundled", "--task", "answer"]),
+    ("menli_e-c", ["--metric", "menli", "--model", "bundled", "--task", "summary"]),
+    ("verdict", ["--metric", "answer_check"]),
 ]
 
 
@@ -326,7 +327,7 @@ def test_scores_are_named_after_the_metric_and_a_combination_after_both(infolm_o
         ("--formula", "e"): "menli",
         ("--formula", "e-c"): "menli_e-c",
         ("--combine-with", "baryscore"): "menli+baryscore",
-        ("--task", "answer"): "menli_e-c+recall",
+        ("--task", "summary", "--combine-with", "infolm"): "menli_e-c+infolm",
         ("--metric", "infolm", "-m", "fisher_rao", "-m", "kl", "--idf", "none"): (
             "menli\tinfolm\tinfolm_kl_divergence"
         ),

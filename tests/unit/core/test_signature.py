@@ -70,7 +70,8 @@ CHANGED = [
     ("infolm", {"idf": False, "max_length": 64}, "max_length:64"),
     ("baryscore", {"layers": 2, "long_text": "window"}, "layers:last2"),
     ("menli", {"task": "summary"}, "formula:e-c|direction:hr"),
-    ("menli", {"task": "answer", "formula": "e"}, "combine_with:recall"),
+    ("answer_check", {"strip_thinking": False}, "strip_thinking:no"),
+    ("answer_check", {"thresholds": (0.25, 0.75)}, "thresholds:(0.25, 0.75)"),
     ("menli", {"combine_with": "infolm"}, "infolm.idf:no"),
     ("menli", {"combine_with": find("infolm").settings_type()(**BUNDLED)}, "combine_with:infolm"),
 ]
@@ -84,7 +85,7 @@ def test_short_signature_of_a_scorer_names_every_changed_setting(metric, changed
     assert set(default.fields.items()) < set(short.fields.items())
 
 
-@pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
+@pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli", "answer_check"])
 def test_short_signature_with_default_settings_contains_the_model_and_the_version(metric):
     signature = METRICS[metric].scorer_type()(**BUNDLED).signature()
     assert list(signature.short().fields) == ["metric", "model", "infolm"]

@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import AnswerCheckScorer, BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.integrations import trl
 from infolm_metric.integrations.trl import completion_text, reward
 from tests.counted_contexts import count_contexts
@@ -119,10 +119,11 @@ def test_rewards_are_the_scores_of_the_metric():
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer, MENLIScorer])
+@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer, AnswerCheckScorer])
 def test_a_better_completion_has_a_higher_reward_for_every_metric(scorer_type, tiny_bert, tiny_nli):
-    settings = {"model_name_or_path": tiny_nli() if scorer_type is MENLIScorer else tiny_bert}
-    settings |= {"task": "answer"} if scorer_type is MENLIScorer else {"idf": False}
+    is_pair_metric = scorer_type is AnswerCheckScorer
+    settings = {"model_name_or_path": tiny_nli() if is_pair_metric else tiny_bert}
+    settings |= {} if is_pair_metric else {"idf": False}
     settings |= {"layers": 2} if scorer_type is BaryScorer else {}
     scorer = scorer_type(**settings)
     completions, references = ["the cat sat", "it"], ["the cat sat"] * 2
@@ -154,7 +155,7 @@ def test_trl_is_not_imported(monkeypatch):
 
 @pytest.mark.filterwarnings("default:infolm")
 def test_a_warning_is_shown_once_per_process_regardless_of_its_counts(tiny_nli):
-    rewards = reward(MENLIScorer(model_name_or_path=tiny_nli(), task="answer"))
+    rewards = reward(MENLIScorer(model_name_or_path=tiny_nli()))
     with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
         for completions in (["", "a cat"], ["", ""], ["a", ""]):
