@@ -360,7 +360,7 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         return describe_verdicts(counts, measured=settings.thresholds is None)
 
     def explain(self, answer: str, reference: str, **changed: Any) -> Explanation:
-        """Explain the score and the verdict of an answer.
+        """Explain the score and the verdict of `answer` against `reference`.
 
         `changed` overrides settings for this call.
 

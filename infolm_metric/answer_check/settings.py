@@ -32,7 +32,7 @@ class AnswerCheckSettings(NLISettings):
     ('completeness', 'correctness')
     >>> AnswerCheckSettings(thresholds=(0.7, 0.3))
     Traceback (most recent call last):
-    ValueError: thresholds must be two numbers ... got (0.7, 0.3)
+    ValueError: thresholds must be two numbers ... got (0.7, 0.3)....
     """
 
     metric = "answer_check"
