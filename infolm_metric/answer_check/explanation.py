@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from infolm_metric.answer_check.comparison import Comparison
 from infolm_metric.answer_check.verdict import LIKELY_CORRECT, Statement
 from infolm_metric.core.results import Result
-
-if TYPE_CHECKING:
-    from infolm_metric.answer_check.scorer import Comparison
 
 
 @dataclass(frozen=True)

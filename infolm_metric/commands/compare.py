@@ -145,7 +145,7 @@ def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
 
 
 def _score(settings: Settings, pairs: Pairs, texts: int, quiet: bool) -> tuple[Run[Any], Result]:
-    """Score all systems with the same token weights; each system has `texts` pairs."""
+    """Score all systems with the same token weights, from `texts` pairs per system."""
     first = pairs.part(0, texts)
     # The references are the same for all systems, so they are counted only once.
     run = options.make_scorer(settings).prepare(settings, first.texts_by_side)

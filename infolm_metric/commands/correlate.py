@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
         plots.check_plot(arguments.plot)
     ratings = _read(arguments)
     check_levels(arguments.level or (), bool(ratings.systems))
-    names = [column for item in settings for column in map(item.column, item.names)]
+    names = [column for item in settings for column in item.columns()]
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise ValueError(
             f"two metrics are named {duplicates[0]!r}, a column in the data and a score of "
@@ -161,7 +161,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
 def score_ratings(
     settings: Sequence[Settings], ratings: Ratings, arguments: argparse.Namespace
 ) -> tuple[dict[str, np.ndarray], list[Result]]:
-    """Score the texts; return a grid per score, negated if lower is better, and the results."""
+    """Return the results, and a grid per score, negated if lower is better."""
     if not settings:
         return {}, []
     # Group texts by sample, so that shared references are encoded once.

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--correlation must be in [-1, 1], got {arguments.correlation}")
     by_column = arguments.scores or arguments.no_metric
     settings = [] if by_column else options.read_metrics(arguments)
-    names = [column for item in settings for column in map(item.column, item.names)]
+    names = [column for item in settings for column in item.columns()]
     if arguments.plan is not None and len(names) > 1:
         raise ValueError(f"--plan requires a single score, got {', '.join(names)}. Select one")
 

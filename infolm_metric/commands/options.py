@@ -49,8 +49,8 @@ def add_metric(parser: Parser, *, multiple: bool = False) -> None:
         if issubclass(settings, ModelSettings)
     ]
     text = (
-        "a folder, a name on the Hub, or bundled (each metric's small English model, offline); "
-        "METRIC=NAME sets the model of one metric; repeatable. Default for "
+        "a folder, a name on the Hub, or bundled (each metric's small English model, offline). "
+        "METRIC=NAME sets the model of one metric. Repeatable. Default for "
         f"{', for '.join(defaults)}"
     )
     add_repeated(group, "--model", dest=MODEL, help=text)
@@ -141,7 +141,7 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> 
 
 
 def read_models(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the models that --model sets by metric; "" stands for all other metrics.
+    """Return the models that --model sets, by metric, or "" for all other metrics.
 
     >>> words = ["bundled", "menli=roberta-large-mnli"]
     >>> read_models(argparse.Namespace(metric=["infolm", "menli"], model_name_or_path=words))

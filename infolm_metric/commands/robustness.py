@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
         _column(name, rows, name not in arguments.lower_is_better) for name in arguments.scores
     ]
     scorers = {
-        item.metric if item.several else item.column(item.names[0]): options.make_scorer(item)
+        item.metric if item.several else item.columns()[0]: options.make_scorer(item)
         for item in settings
     }
     results = evaluate_robustness(cases, scorers, columns)

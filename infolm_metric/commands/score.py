@@ -21,7 +21,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, compress
+from itertools import compress
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,16 @@ def run(arguments: argparse.Namespace) -> None:
     source = score_input.parse_source(arguments)
     output_format = _output_format(arguments, source)
     settings = options.read_metrics(arguments)
-    _check_one_score(arguments, settings)
+    rescaled = bool(arguments.rescale_with_baseline)
+    columns = [column for item in settings for column in item.columns(rescaled)]
+    if arguments.score_only and len(columns) > 1:
+        raise ValueError(f"-b prints a single number, got the scores {', '.join(columns)}")
+    if isinstance(arguments.rescale_with_baseline, str) and len(settings) > 1:
+        raise ValueError(
+            "--rescale-with-baseline FILE takes one metric, because each metric has its own "
+            f"baseline, got {', '.join(item.metric for item in settings)}. Omit FILE, or score "
+            "one metric"
+        )
     if output_format != "ray":  # Ray writes a folder, which score_source checks
         options.check_output(arguments, *source.files)
     if arguments.explain:
@@ -89,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
     elif len(settings) == 1:
         _run_job(arguments, source, settings[0], output_format)
     else:
-        names = ", ".join(metric_settings.metric for metric_settings in settings)
+        names = ", ".join(item.metric for item in settings)
         raise ValueError(
             f"a job scores one metric, got {names}. Run one job per metric, or pass -o FILE.csv"
         )
@@ -108,7 +117,7 @@ def _explain(arguments: argparse.Namespace, source: Source, settings: Sequence[S
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
-    """Return "per pair", "ray" or a value of FORMATS; reject options that conflict with it."""
+    """Return "per pair", "ray" or a value of FORMATS, and reject options that conflict with it."""
     flags = (arguments.engine == "ray", arguments.json, arguments.per_pair)
     formats = [*compress(("ray", "json", "per pair"), flags)]
     if len(formats) > 1:
@@ -132,15 +141,6 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     if arguments.score_only and output_format in ("json", "per pair"):
         raise ValueError("-b prints a single number. Omit it, or omit --json and --per-pair")
     return output_format
-
-
-def _check_one_score(arguments: argparse.Namespace, settings: Sequence[Settings]) -> None:
-    """Raise ValueError if -b was passed, but there are several scores."""
-    columns = [column for item in settings for column in map(item.column, item.names)]
-    if arguments.rescale_with_baseline:
-        columns += [f"{column}_rescaled" for column in columns]
-    if arguments.score_only and len(columns) > 1:
-        raise ValueError(f"-b prints a single number, got the scores {', '.join(columns)}")
 
 
 def _run_job(
@@ -185,16 +185,14 @@ def _score_in_memory(
     if not len(pairs):
         raise ValueError(f"{source.name} has no rows; add one row per pair")
     rescale = arguments.rescale_with_baseline
-    baselines = [resolve_baseline(item.metric, rescale) for item in settings]
     if output_format == "table":
-        added = map(resume.result_columns, settings, baselines)
-        names = [resume.PAIR, *chain.from_iterable(added)]
+        columns = [column for item in settings for column in item.all_columns(bool(rescale))]
         for where, row in rows:
-            resume.check_new_columns(where, row, names)
-    runs = [
-        options.make_scorer(item).prepare(item, pairs.texts_by_side, baseline)
-        for item, baseline in zip(settings, baselines, strict=True)
-    ]
+            resume.check_new_columns(where, row, [resume.PAIR, *columns])
+    runs = []
+    for item in settings:
+        baseline = resolve_baseline(item.metric, rescale)
+        runs.append(options.make_scorer(item).prepare(item, pairs.texts_by_side, baseline))
     verbose = options.progress_enabled(arguments.quiet)
     results = [run.score(pairs, verbose).renamed(run.settings.column) for run in runs]
     for run, result in zip(runs, results, strict=True):
@@ -205,19 +203,19 @@ def _score_in_memory(
         report = {"metrics": by_metric} if len(reports) > 1 else reports[0]
         write([json.dumps(report, allow_nan=False)], output)
         return
-    columns: dict[str, Sequence[Any]] = {}
+    table: dict[str, Sequence[Any]] = {}
     totals = []
     for run, result in zip(runs, results, strict=True):
         means = {name: mean(column) for name, column in result.columns().items()}
         totals.append(run.summary(means, result.counts, Counter(pairs.counts)))
-        columns |= result.all_columns()
+        table |= result.all_columns()
     lines = _summary([run.scorer for run in runs], totals, arguments)
     if output_format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","
-        write(_table(list(resume.scored_rows(rows, columns)), separator), output)
+        write(_table(list(resume.scored_rows(rows, table)), separator), output)
         output = STANDARD_OUTPUT
     elif output_format == "per pair":
-        lines = [*_per_pair(columns), *("# " + line for line in lines)]
+        lines = [*_per_pair(table), *("# " + line for line in lines)]
     write(lines, output)
 
 
@@ -290,13 +288,8 @@ def _rows(scorers: Sequence[Scorer[Any]], totals: Sequence[Summary]) -> list[str
             rows.append([column, f"{result.means[column]:.6g}", better, unrelated, verdict])
             if (rescaled := result.means.get(f"{column}_rescaled")) is not None:
                 rows.append([f"{column}_rescaled", f"{rescaled:.6g}", "higher", "0", RESCALED])
-    header = [
-        "metric",
-        "mean" if totals[0].pairs > 1 else "score",
-        "better",
-        "unrelated",
-        "verdict",
-    ]
+    header = ["metric", "mean" if totals[0].pairs > 1 else "score"]
+    header += ["better", "unrelated", "verdict"]
     return options.aligned(header, rows, left=len(header))
 
 

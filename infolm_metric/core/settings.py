@@ -153,6 +153,15 @@ class Settings:
         default = getattr(type(self), self.names_field) if self.names_field else name
         return self.metric if name == default else f"{self.metric}_{name}"
 
+    def columns(self, rescaled: bool = False) -> list[str]:
+        """Return the names of the columns of scores that scoring adds to a table."""
+        columns = list(map(self.column, self.names))
+        return columns + [f"{column}_rescaled" for column in columns if rescaled]
+
+    def all_columns(self, rescaled: bool = False) -> list[str]:
+        """Return the names of the columns that scoring adds, with the column of verdicts."""
+        return self.columns(rescaled) + [self.verdict_column] * bool(self.verdict_column)
+
     def baseline_settings(self) -> list[Self]:
         """Return the settings that a baseline covers, one per token weighting scheme."""
         if "idf" not in field_types(type(self)):

@@ -36,7 +36,6 @@ from infolm_metric.jobs.resume import (
     add_scores,
     check_new_columns,
     means,
-    result_columns,
 )
 from infolm_metric.tables import Source, TableFiles, file_ending, parse_pair, row_type
 
@@ -106,7 +105,7 @@ def score_source(
     check_output(output)
     start(verbose)
     baseline = resolve_baseline(scorer.settings.metric, rescale_with_baseline)
-    added = result_columns(scorer.settings, baseline)
+    added = scorer.settings.all_columns(baseline is not None)
     names = tuple(source.reference_columns)
     try:
         dataset, restore_row = _open_source(source, added)
@@ -207,7 +206,7 @@ def _scored(
 
     Workers report warnings to the `totals` actor, or log them if it is None.
     """
-    names = result_columns(scorer.settings, baseline)
+    names = scorer.settings.all_columns(baseline is not None)
     check_new_columns("the data set", dataset.columns() or (), names)
     run = scorer.prepare(corpus=_count(dataset, scorer, columns), baseline=baseline)
     if baseline:

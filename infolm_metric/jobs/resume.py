@@ -28,13 +28,12 @@ from filelock import FileLock, Timeout
 from tqdm import tqdm
 
 from infolm_metric.core import files
-from infolm_metric.core.baselines import Baseline, resolve_baseline
+from infolm_metric.core.baselines import resolve_baseline
 from infolm_metric.core.checks import check_whole
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
 from infolm_metric.core.scorer import COUNTED_PAIRS, Run, Scorer
-from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
 from infolm_metric.tables import Row, Source
 
@@ -138,7 +137,7 @@ def run_job(
             raise ValueError(f"{output} exists and was not written by a job; {RESTART}")
         if part.exists() and part.stat().st_size and not (job or restart):
             raise ValueError(f"{part} exists, but its record {record} does not; move it, {RESTART}")
-        names = [PAIR, *result_columns(settings, baseline)]
+        names = [PAIR, *settings.all_columns(baseline is not None)]
         digest, references, run = _read(source, run, names, bar)
         rows = sum(references.values())
         if baseline:
@@ -201,18 +200,6 @@ def _resume(
                 )
             raise
     return job
-
-
-def result_columns(settings: Settings, baseline: Baseline | None) -> list[str]:
-    """Return the names of the columns that scoring adds.
-
-    >>> from infolm_metric import InfoLMSettings
-    >>> result_columns(InfoLMSettings(), Baseline({}))
-    ['infolm', 'infolm_rescaled']
-    """
-    columns = list(map(settings.column, settings.names))
-    rescaled = [f"{column}_rescaled" for column in columns if baseline]
-    return [*columns, *rescaled, *filter(None, [settings.verdict_column])]
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:

@@ -139,9 +139,9 @@ def test_job(scorer, expected, tmp_path):
     output = tmp_path / "scores.jsonl"
     summary = run_job(scorer, Source("rows", lambda: iter(rows)), output, chunk=2)
     lines = [json.loads(line) for line in output.read_text().splitlines()]
-    assert_equal_scores(
-        {name: [line[name] for line in lines] for name in expected.scores}, expected
-    )
+    columns = {name: scorer.settings.column(name) for name in expected.scores}
+    scores = {name: [line[column] for line in lines] for name, column in columns.items()}
+    assert_equal_scores(scores, expected)
     assert_equal_means([*summary.means.values()], expected)
     assert summary.signature == expected.signature
 
@@ -210,7 +210,7 @@ def test_compare(scorer, expected, tmp_path, capsys):
     report = json.loads(capsys.readouterr().out)
     assert_equal_means([rows[0]["mean"] for rows in report["systems"].values()], expected)
     if settings.reuse_memory:  # not an option, because it cannot change a score
-        assert report["signature"] == expected.signature
+        assert report["metrics"][settings.metric]["signature"] == expected.signature
 
 
 def test_torchmetrics(scorer, expected):

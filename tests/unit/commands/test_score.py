@@ -340,9 +340,10 @@ def test_every_scored_row_is_rejected_before_any_metric_is_loaded(infolm_error, 
     write_lines(Path("old.jsonl"), [{"prediction": "a", "reference": "b", "infolm": 1}])
     errors = infolm_error("score", "old.jsonl", *BOTH, "-o", "new.csv")
     assert "column 'infolm' already exists" in errors
-    assert "a job scores one metric, got toy, infolm" in infolm_error(
-        "score", "old.jsonl", *BOTH, "-o", "new.jsonl"
-    )
+    errors = infolm_error("score", "old.jsonl", *BOTH, "-o", "new.jsonl")
+    assert "a job scores one metric, got toy, infolm" in errors
+    errors = infolm_error("score", "old.jsonl", *BOTH, "--rescale-with-baseline", "old.jsonl")
+    assert "FILE takes one metric" in errors
 
 
 def test_score_only_prints_one_number_also_beside_a_file(infolm_output, infolm_error):

@@ -33,7 +33,7 @@ INVALID = [
     ({"combine_with": TWO_SCORES}, "combine_with must be .* single score, .*l1_distance"),
     ({"combine_with": "infolm", "combine_baseline": 5}, "combine_baseline must be"),
     ({"combine_baseline": BASELINE}, "combine_baseline requires a combination"),
-    ({"combine_baseline": BASELINE, "combine_with": "recall"}, "Omit combine_baseline"),
+    ({"combine_with": "recall"}, "unknown combine_with 'recall'"),
     ({"labels": "entailment,neutral"}, "^labels must"),
     ({"labels": ["entailment", "entailment", "neutral"]}, "^labels must"),
     ({"labels": [0, 1, 2]}, "^labels"),

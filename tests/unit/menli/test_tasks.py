@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from infolm_metric import MENLI, InfoLMScorer, InfoLMSettings, MENLIScorer, MENLISettings
+from infolm_metric import MENLI, InfoLMScorer, MENLIScorer, MENLISettings
 from infolm_metric.commands.main import main
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.core.inputs import Pairs, check_pairs
@@ -19,17 +19,15 @@ TASKS = {  # the values of NAMES
     "translation": ("e", "avg", None, 1.0),
     "summary": ("e-c", "hr", None, 1.0),
     "source": ("-c", "rh", None, 1.0),
-    "answer": ("e-c", "hr", "recall", 0.5),
 }
 OVERRIDES = [  # explicit values, several of them equal to the defaults
     {},
     {"formula": "e"},
     {"formula": ("e-n", "-c")},
     {"direction": "avg"},
-    {"combine_with": "none"},
-    {"combine_with": "recall"},
-    {"combine_with": "recall", "nli_weight": 0.2},
-    {"formula": "e", "direction": "rh", "combine_with": "recall", "nli_weight": 1.0},
+    {"combine_with": "baryscore"},
+    {"combine_with": "baryscore", "nli_weight": 0.2},
+    {"formula": "e", "direction": "rh", "combine_with": "baryscore", "nli_weight": 1.0},
 ]
 CASES = list(product(TASKS, OVERRIDES))
 PAIRS = {"predictions": ["A cat sat.", "It rained."], "references": ["The cat sat.", "Snow fell."]}
@@ -38,10 +36,8 @@ PAIRS = {"predictions": ["A cat sat.", "It rained."], "references": ["The cat sa
 def expected_values(task, override):
     """Return the values in use, by an independent rule."""
     values = dict(zip(NAMES, TASKS[task], strict=True)) | override
-    if values["combine_with"] in (None, "none"):
-        values |= {"combine_with": None, "nli_weight": 1.0}
-    elif "nli_weight" not in override and task != "answer":
-        values["nli_weight"] = 0.5
+    if values["combine_with"] and "nli_weight" not in override:
+        values["nli_weight"] = 0.2
     return values
 
 
@@ -51,6 +47,12 @@ def explicit(task, override):
     if values["combine_with"] is None:
         return {name: values[name] for name in ("formula", "direction")}
     return values
+
+
+@pytest.fixture(autouse=True)
+def bundled_metric(monkeypatch):
+    """Combinations use the bundled encoder."""
+    monkeypatch.setenv("INFOLM_MODEL", "bundled")
 
 
 @pytest.fixture(scope="module")
@@ -66,22 +68,20 @@ def scorer(model):
 def signature(scorer, task, override):
     """Return the signature of the same settings without a task, but with the kind of references."""
     plain = scorer.signature(**explicit(task, override))
-    against = "|against:source|model:" if task == "source" else "|model:"
-    assert plain.count("|model:") == 1
-    return plain.replace("|model:", against)
+    following = "|baryscore." if "|baryscore." in plain else "|model:"
+    against = "|against:source" if task == "source" else ""
+    return plain.replace(following, against + following, 1)
 
 
 @pytest.mark.parametrize(("task", "override"), CASES)
-def test_a_task_sets_the_defaults_of_four_settings_and_explicit_values_win(
-    scorer, model, task, override, no_model
-):
+def test_a_task_sets_defaults_and_explicit_values_win(scorer, model, task, override, no_model):
     expected = expected_values(task, override)
     settings = MENLISettings(task=task, **override)
     assert settings.several == isinstance(expected["formula"], tuple)
     formula = expected["formula"]
     assert settings.names == tuple(formula if settings.several else [formula])
-    assert settings.resolve("direction") == expected["direction"]
-    assert settings.combination == settings.other_name == expected["combine_with"]
+    assert settings.resolved_direction == expected["direction"]
+    assert settings.other_name == expected["combine_with"]
     assert settings.weight == expected["nli_weight"]
     for name in set(NAMES) - set(override):
         assert getattr(settings, name) is None
@@ -99,7 +99,7 @@ def test_a_task_sets_the_defaults_of_four_settings_and_explicit_values_win(
 
 @pytest.mark.parametrize(("first", "second"), list(product(TASKS, TASKS)))
 def test_another_task_replaces_all_values_that_are_not_explicit(first, second):
-    for override in ({}, {"direction": "rh"}, {"combine_with": "recall", "formula": "e-n"}):
+    for override in ({}, {"direction": "rh"}, {"combine_with": "baryscore", "formula": "e-n"}):
         settings = MENLISettings(task=first, **override)
         assert settings.replace(task=second) == MENLISettings(task=second, **override)
     changed = MENLISettings(task=first, direction="rh").replace(direction=None)
@@ -123,18 +123,11 @@ def test_a_task_of_a_call_gives_the_scores_of_its_settings(scorer, model, task):
     assert signed == signature(scorer, task, changed)
 
 
-def test_an_explicit_metric_replaces_recall_with_the_weight_of_the_task():
-    for value in ("infolm", InfoLMSettings(model_name_or_path="bundled")):
-        settings = MENLISettings(task="answer", combine_with=value)
-        assert (settings.column("e-c"), settings.weight) == ("menli_e-c+infolm", 0.5)
-        assert settings.replace(task="summary").weight == 0.2
-
-
 REFUSED = [
-    ({"task": "answers"}, "unknown task 'answers'; did you mean 'answer'"),
+    ({"task": "sumary"}, "unknown task 'sumary'; did you mean 'summary'"),
+    ({"task": "answer"}, "unknown task 'answer'"),
     ({"task": "summary", "nli_weight": 0.5}, "requires a combination"),
-    ({"task": "answer", "combine_with": "none", "nli_weight": 0.5}, "requires a combination"),
-    ({"task": "answer", "combine_baseline": "some.baseline"}, "Omit combine_baseline"),
+    ({"task": "summary", "combine_baseline": "some.baseline"}, "some.baseline"),
 ]
 
 
@@ -241,7 +234,7 @@ def test_the_command_line_sets_a_task(scorer, model, task, tmp_path, capsys):
         (tmp_path / name).write_text("\n".join(PAIRS[name]))
     words = ["score", "--metric", "menli", "--model", model, "-c", str(tmp_path / "predictions")]
     words += ["-r", str(tmp_path / "references"), "--task", task]
-    for override in ({}, {"direction": "avg"}, {"combine_with": "none"}):
+    for override in ({}, {"direction": "avg"}, {"combine_with": "baryscore"}):
         flags = [f"--{name.replace('_', '-')}={value}" for name, value in override.items()]
         assert main([*words, *flags]) == 0
         lines = capsys.readouterr().out.splitlines()
