@@ -50,7 +50,8 @@ from scipy.stats import rankdata
 
 from infolm_metric import AnswerCheckScorer, BaryScorer
 from infolm_metric.answer_check import verdict
-from infolm_metric.answer_check.scorer import AnswerCheckRun, Comparison
+from infolm_metric.answer_check.comparison import Comparison
+from infolm_metric.answer_check.scorer import AnswerCheckRun
 from infolm_metric.answer_check.verdict import LIKELY_CORRECT, LIKELY_WRONG, VERDICTS
 from infolm_metric.core.inputs import batches
 from infolm_metric.core.scorer import Progress, Scorer, no_progress

@@ -60,6 +60,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     def thresholds(self) -> tuple[float, float] | None:
         """Thresholds of the verdicts, or None if they were not measured for these settings."""
         if self.settings.thresholds is not None:
+            assert not isinstance(self.settings.thresholds, str)  # parsed by the settings
             low, high = self.settings.thresholds
             return low, high
         default = AnswerCheckSettings(score=self.settings.score)

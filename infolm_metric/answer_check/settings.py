@@ -21,8 +21,9 @@ class AnswerCheckSettings(NLISettings):
             and correctness (does the reference support the answer?), which differ for long
             references only.
         strip_thinking: remove the reasoning before the answer, such as <think>...</think>.
-        thresholds: two numbers from 0 to 1. Answers below the first are likely wrong, and answers
-            from the second on are likely correct. None: thresholds measured for the bundled model.
+        thresholds: two numbers from 0 to 1, such as 0.3,0.6. Answers below the first are likely
+            wrong, and answers from the second on are likely correct. None: thresholds measured for
+            the bundled model.
         multi_reference: reduction over several references: max.
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
             default: bundled.
@@ -42,17 +43,28 @@ class AnswerCheckSettings(NLISettings):
 
     score: str | tuple[str, ...] = field(default="answer_check", metadata={"flags": ("--score",)})
     strip_thinking: bool = True
-    thresholds: tuple[float, ...] | None = None
+    thresholds: str | tuple[float, ...] | None = None
     multi_reference: Literal["max"] = field(default="max", metadata={"flags": ()})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         names = score_names("score", self.score, {name: name for name in SCORES})
         object.__setattr__(self, "score", names)
-        ends = (0.0, 1.0) if self.thresholds is None else self.thresholds
-        if len(ends) != 2 or not 0 <= ends[0] <= ends[1] <= 1:
-            raise ValueError(
-                "thresholds must be two numbers from 0 to 1, the lower one first, got "
-                f"{self.thresholds!r}. Scores below the first are likely wrong, and scores from "
-                "the second on are likely correct."
-            )
+        if self.thresholds is not None:
+            object.__setattr__(self, "thresholds", _parse_thresholds(self.thresholds))
+
+
+def _parse_thresholds(thresholds: str | tuple[float, ...]) -> tuple[float, ...]:
+    """Parse two numbers, as a sequence or separated by a comma."""
+    try:
+        parts = thresholds.split(",") if isinstance(thresholds, str) else thresholds
+        low, high = map(float, parts)
+        if 0 <= low <= high <= 1:
+            return low, high
+    except ValueError:  # another number of numbers, or no numbers
+        pass
+    raise ValueError(
+        "thresholds must be two numbers from 0 to 1, the lower one first, got "
+        f"{thresholds!r}. Scores below the first are likely wrong, and scores from the second on "
+        "are likely correct."
+    )

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infolm_metric import AnswerCheckScorer
+from infolm_metric.answer_check.comparison import Comparison
 from infolm_metric.answer_check.final_answer import final_answer
-from infolm_metric.answer_check.scorer import Comparison
 from infolm_metric.answer_check.statements import split_statements
 from infolm_metric.answer_check.tokens import answer_tokens, compare, reference_tokens
 from infolm_metric.answer_check.verdict import (

@@ -12,7 +12,11 @@ INVALID = [
     ({"thresholds": (0.2, 1.5)}, "thresholds must be two numbers from 0 to 1"),
     ({"thresholds": (float("nan"), 0.5)}, r"thresholds\[0\] must be finite"),
     ({"thresholds": (True, True)}, r"thresholds\[0\] must be a number"),
-    ({"thresholds": 0.5}, "thresholds must be a list"),
+    ({"thresholds": 0.5}, "thresholds must be"),
+    ({"thresholds": "0.6,0.3"}, "thresholds must be two numbers .* got '0.6,0.3'"),
+    ({"thresholds": "0.6"}, "thresholds must be two numbers"),
+    ({"thresholds": "low,high"}, "thresholds must be two numbers"),
+    ({"thresholds": "nan,0.5"}, "thresholds must be two numbers"),
     ({"score": "recall"}, "unknown score 'recall'; known: 'answer_check'"),
     ({"strip_thinking": "yes"}, "strip_thinking must be"),
     ({"multi_reference": "mean"}, "unknown multi_reference 'mean'; known: 'max'"),
@@ -33,6 +37,10 @@ def test_invalid_settings_are_rejected_with_their_value(values, word):
 @pytest.mark.parametrize("pair", [(0, 1), (0.5, 0.5), [0.3, 0.6]])
 def test_thresholds_may_be_equal_and_reach_the_bounds(pair):
     assert AnswerCheckSettings.of(thresholds=pair).thresholds == tuple(pair)
+
+
+def test_thresholds_can_be_written_in_a_command():
+    assert AnswerCheckSettings(thresholds="0.3, 0.6") == AnswerCheckSettings(thresholds=(0.3, 0.6))
 
 
 def test_the_default_model_is_bundled_whatever_the_environment_contains(monkeypatch):
