@@ -42,7 +42,7 @@ class AnswerCheckSettings(NLISettings):
     model_variable = ""  # the thresholds were measured for the bundled model
 
     score: str | tuple[str, ...] = field(default="answer_check", metadata={"flags": ("--score",)})
-    strip_thinking: bool = True
+    strip_thinking: bool = field(default=True, metadata={"flags": ("--no-strip-thinking",)})
     thresholds: str | tuple[float, ...] | None = None
     multi_reference: Literal["max"] = field(default="max", metadata={"flags": ()})
 

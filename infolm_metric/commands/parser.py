@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, formatter_class=Help, allow_abbrev=False, add_help=False)
         self.owners: dict[str, list[str]] = {}  # metrics that have a setting
-        for action in ("store", "store_true", "store_const", "append"):
+        for action in ("store", "store_true", "store_false", "store_const", "append"):
             plain = self._registry_get("action", action)
             attributes = {"repeatable": action == "append"}
             self.register("action", action, type("Strict", (_Strict, plain), attributes))

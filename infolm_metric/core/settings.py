@@ -329,7 +329,9 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
         "help": descriptions(settings)[field.name].rstrip(".").replace("%", "%%"),
     }
     if kinds == (bool,):
-        return {**keywords, "action": "store_true"}
+        if field.default is True:  # its flag is --no-NAME
+            keywords["help"] = f"do not {keywords['help']}"
+        return {**keywords, "action": "store_false" if field.default is True else "store_true"}
     if {int, float} & set(kinds):
         keywords |= {"type": _number_or_word, "metavar": "N"}
     else:

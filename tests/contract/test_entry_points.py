@@ -209,7 +209,8 @@ def test_compare(scorer, expected, tmp_path, capsys):
         if isinstance(value, tuple) and field.name != settings.names_field:
             value = ",".join(map(str, value))
         parts = value if isinstance(value, tuple) else [value]
-        words += [f"{flags(field)[-1]}={part}" for part in parts]
+        flag = flags(field)[-1]
+        words += [flag if isinstance(part, bool) else f"{flag}={part}" for part in parts]
     if "candidates" in settings.idf_sides:
         assert main(words) == 2 and "scores are not comparable" in capsys.readouterr().err
         return

@@ -5,7 +5,7 @@ import pytest
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
-from infolm_metric import BaryScorer, MENLIScorer
+from infolm_metric import AnswerCheckScorer, BaryScorer
 from infolm_metric.integrations.trl import reward
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries, and of random texts
@@ -42,7 +42,7 @@ def test_a_trainer_optimises_the_rewards_of_two_metrics(policy, tmp_path, conver
     prompts = [[{"role": "user", "content": text}] for text in QUESTIONS]
     rows = {"prompt": prompts if conversational else QUESTIONS, "reference": REFERENCES}
     scorers = [
-        MENLIScorer(model_name_or_path="bundled", task="answer", device="cpu"),
+        AnswerCheckScorer(device="cpu"),
         BaryScorer(model_name_or_path="bundled", idf=False, device="cpu"),
     ]
     trainer = GRPOTrainer(
