@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from infolm_metric.baryscore.scorer import BaryScorer as BaryScorer
     from infolm_metric.baryscore.settings import BaryScoreSettings as BaryScoreSettings
     from infolm_metric.core import __version__ as __version__
+    from infolm_metric.core.checks import InputError as InputError
     from infolm_metric.core.idf import IDF as IDF
     from infolm_metric.infolm import measures as measures
     from infolm_metric.infolm.scorer import InfoLMScorer as InfoLMScorer
@@ -38,6 +39,7 @@ _HOMES = {  # module and attribute of each public name; no attribute for a modul
     "InfoLM": "infolm_metric:InfoLM",
     "InfoLMScorer": "infolm.scorer:InfoLMScorer",
     "InfoLMSettings": "infolm.settings:InfoLMSettings",
+    "InputError": "core.checks:InputError",
     "MENLI": "menli.menli:MENLI",
     "MENLIScorer": "menli.scorer:MENLIScorer",
     "MENLISettings": "menli.settings:MENLISettings",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.core.checks import nearest
+from infolm_metric.core.checks import InputError, nearest
 
 if TYPE_CHECKING:
     from infolm_metric.core.results import Result
@@ -63,14 +63,14 @@ DEFAULT = "infolm"
 
 
 def find(name: str) -> Metric:
-    """Return a metric by name; raise ValueError with a suggestion if the name is unknown.
+    """Return a metric by name; raise InputError with a suggestion if the name is unknown.
 
     >>> find("infoml")
     Traceback (most recent call last):
-    ValueError: unknown metric 'infoml'; did you mean 'infolm'?
+    infolm_metric.InputError: unknown metric 'infoml'; did you mean 'infolm'?
     """
     if name not in METRICS:
-        raise ValueError(f"unknown metric {name!r}; {nearest(name, list(METRICS))}")
+        raise InputError(f"unknown metric {name!r}; {nearest(name, list(METRICS))}")
     return METRICS[name]
 
 
@@ -89,7 +89,7 @@ def score(predictions: Any, references: Any, metric: str = DEFAULT, **settings: 
         The result of `Scorer.score`.
 
     Raises:
-        TypeError, ValueError: an argument is invalid (checked before loading the model).
+        InputError: an argument is invalid (checked before loading the model).
         OSError: the model cannot be found.
 
     >>> settings = {"model_name_or_path": "bundled", "idf": False}

@@ -19,6 +19,7 @@ from itertools import chain, zip_longest
 from pathlib import Path, PurePath
 from typing import Any
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import LONGEST, STANDARD_INPUT, label, read_lines, read_texts
 from infolm_metric.core.inputs import Pair, check_text
 
@@ -88,13 +89,13 @@ def read_rows(path: str) -> Iterator[Row]:
     [{'system': 'A', 'fluency': '80'}]
     """
     if os.path.isdir(path):
-        raise ValueError(
+        raise InputError(
             f"{path} must be a table, but it is a folder. Pass one of its files, or score all of "
             f"its tables with infolm score --dataset {path}"
         )
     reader = _json_rows if path == STANDARD_INPUT else TABLES.get(file_ending(path))
     if reader is None:
-        raise ValueError(
+        raise InputError(
             f"{path}: the name of a table must end in {', '.join(TABLES)}, optionally with .gz; "
             + (JSON_LINES if file_ending(path) == ".json" else "rename it")
         )
@@ -135,9 +136,9 @@ def _json_rows(path: str) -> Iterator[Row]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{where}: not valid JSON ({error}); {JSON_LINES}") from None
+            raise InputError(f"{where}: not valid JSON ({error}); {JSON_LINES}") from None
         if not isinstance(row, dict):
-            raise ValueError(f"{where}: not a JSON object; {JSON_LINES}")
+            raise InputError(f"{where}: not a JSON object; {JSON_LINES}")
         yield where, row
 
 
@@ -161,13 +162,13 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
             if not header:
                 header = cells
                 if duplicates := {name for name in header if header.count(name) > 1}:
-                    raise ValueError(
+                    raise InputError(
                         f"{where}: duplicate column name {min(duplicates)!r}; rename one column, "
                         "or add a header if it is missing"
                     )
                 continue
             if len(cells) != len(header):
-                raise ValueError(
+                raise InputError(
                     f"{where}: expected {len(header)} cells separated by {separator!r}, as in the "
                     f"header, got {len(cells)}; put cells that contain separators, quotes or line "
                     "breaks in double quotes"
@@ -175,7 +176,7 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
             if any("\n" in cell and separator in cell for cell in cells):
                 suspects.append(number - sum(cell.count("\n") for cell in cells))
                 if separator == "\t":
-                    raise ValueError(
+                    raise InputError(
                         f"{label(path)}, line {suspects[0]}: a quoted cell contains a tab and a "
                         "line break, so a stray quote may have joined two rows; put cells that "
                         'contain quotes in double quotes and write each quote inside as "", or use '
@@ -192,7 +193,7 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
                 "convert the file: tr '\\r' '\\n'"
             )
         where = f"{label(path)}, line {skipped + reader.line_num}"
-        raise ValueError(f"{where}: not valid CSV ({problem}); {remedy}") from None
+        raise InputError(f"{where}: not valid CSV ({problem}); {remedy}") from None
     if suspects:
         warnings.warn(
             f"infolm: {label(path)}: {len(suspects)} rows have a cell with both a line break and "
@@ -215,7 +216,7 @@ def _parquet_rows(path: str) -> Iterator[Row]:
                     yield f"{path}, row {number}", row
     except (OSError, ArrowException) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(" .")
-        raise ValueError(f"cannot read {path} after row {number}: {reason}") from error
+        raise InputError(f"cannot read {path} after row {number}: {reason}") from error
 
 
 # Readers of tables by file extension.
@@ -235,7 +236,7 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
     paths = [candidates, *references]
     for path in paths:
         if is_table_path(path):
-            raise ValueError(
+            raise InputError(
                 f"{path} must be plain text with one text per line, not a table; for a table of "
                 f"candidates and references use: infolm score --data {path}"
             )
@@ -247,7 +248,7 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
                 for text, stream in zip([candidate, *group], streams, strict=True)
             ]
             index = next(i for i, count in enumerate(counts) if count != counts[0])
-            raise ValueError(
+            raise InputError(
                 "the files must have the same number of lines, with one text per line; "
                 f"{label(candidates)} has {counts[0]}, {label(paths[index])} has {counts[index]}"
             )
@@ -285,7 +286,7 @@ def load_dataset(
     import datasets
 
     if os.path.isfile(name):
-        raise ValueError(
+        raise InputError(
             f"--dataset must be a data set or a folder, but {name} is a file. Pass it with --data"
         )
     if os.path.isdir(name):
@@ -310,7 +311,7 @@ def load_dataset(
                 dataset = load()  # other formats do not have the option
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
-        kind = ValueError if isinstance(error, ValueError) or os.path.isdir(name) else OSError
+        kind = InputError if isinstance(error, ValueError) or os.path.isdir(name) else OSError
         raise kind(
             f"cannot load the data set {name!r}: {reason}; check --dataset, --dataset-config and "
             "--split"
@@ -318,10 +319,10 @@ def load_dataset(
     if isinstance(dataset, Mapping):
         if split not in dataset and (split or len(dataset) > 1):
             hint = f"{split!r} is not one of them" if split else "select one with --split"
-            raise ValueError(f"the data set {name!r} has the splits {', '.join(dataset)}; {hint}")
+            raise InputError(f"the data set {name!r} has the splits {', '.join(dataset)}; {hint}")
         dataset = dataset[split or next(iter(dataset))]
     elif saved and split:
-        raise ValueError(f"the data set {name!r} was saved without splits; omit --split")
+        raise InputError(f"the data set {name!r} was saved without splits; omit --split")
     if isinstance(dataset, TableFiles):
         return dataset
     if streaming and saved:
@@ -412,14 +413,14 @@ def parse_references(
 
 
 def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
-    """Return the value in a column of a row; raise ValueError if there is no such column.
+    """Return the value in a column of a row; raise InputError if there is no such column.
 
     >>> cell("line 1", {"reference": "the cat"}, "text")
     Traceback (most recent call last):
-    ValueError: line 1: no column 'text'; available: 'reference'
+    infolm_metric.InputError: line 1: no column 'text'; available: 'reference'
     """
     if column not in row:
-        raise ValueError(
+        raise InputError(
             f"{where}: no column {column!r}; available: {', '.join(map(repr, row)) or 'none'}"
         )
     return row[column]
@@ -431,7 +432,7 @@ def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], optio
     if len(columns) != 1:
         problem = "expected only one of the columns" if columns else "found none of the columns"
         check = "; check the header and its separator" if isinstance(row, Cells) else ""
-        raise ValueError(
+        raise InputError(
             f"{where}: {problem} {' and '.join(map(repr, names))}; name the column with {option} "
             f"(available: {', '.join(map(repr, row)) or 'none'}){check}"
         )
@@ -447,7 +448,7 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
         value = _parse_cell(f"{where}: {column!r}", value)
     texts = list(value) if isinstance(value, list | tuple) else [value]
     if not texts:
-        raise ValueError(f"{where}: {column!r} is an empty list; add at least one text")
+        raise InputError(f"{where}: {column!r} is an empty list; add at least one text")
     for text in texts:
         check_text(f"{where}: {column!r}", text)
     return texts
@@ -469,17 +470,17 @@ def _parse_cell(name: str, cell: str) -> Any:
         value = json.loads(cell)
     except (ValueError, RecursionError):
         if NUMPY_ARRAY.match(cell):
-            raise ValueError(
+            raise InputError(
                 f"{name} must be a comma-separated list, not a printed NumPy array, got "
                 f"{reprlib.repr(cell)}. Write a list, for example with array.tolist()."
             ) from None
         try:
             with warnings.catch_warnings(action="ignore"):  # unknown escape sequences
                 value = ast.literal_eval(cell.strip())
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        except (InputError, SyntaxError, MemoryError, RecursionError):
             return cell
     if isinstance(value, dict | set):
-        raise ValueError(
+        raise InputError(
             f"{name} must be a string or a list of strings, got {reprlib.repr(cell)} (a "
             f"{type(value).__name__}); if it is meant to be a string, use JSON Lines, "
             "in which strings are not parsed"

@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.integrations.register import module_script
 from infolm_metric.metrics import METRICS
 
@@ -30,9 +31,9 @@ IMPORTED_PACKAGES = (
 
 
 def export(folder: Path, metric: str) -> None:
-    """Export the Space to a new or empty folder; raise ValueError for any other path."""
+    """Export the Space to a new or empty folder; raise InputError for any other path."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} must be a new or empty folder; choose another path")
+        raise InputError(f"{folder} must be a new or empty folder; choose another path")
     shutil.copytree(SPACE, folder, ignore=EXCLUSIONS, dirs_exist_ok=True)
     shutil.copytree(ROOT / "infolm_metric", folder / "infolm_metric", ignore=EXCLUSIONS)
     shutil.copy(SPACE / "cards" / f"{metric}.md", folder / "README.md")
@@ -53,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     try:
         export(arguments.folder, arguments.metric)
-    except (OSError, ValueError) as error:
+    except (OSError, InputError) as error:
         parser.error(str(error))
     folder = arguments.folder
     print(f"exported to {folder}; push it to a Space, or run it with `python {folder}/app.py`")

@@ -4,7 +4,7 @@
 
 Scores random texts of 0 to 10,000 characters in any script, with tiny models. Some inputs and
 settings have a wrong type or are out of range. Within TIMEOUT seconds, each call must return finite
-scores, or raise a ValueError or TypeError that names an argument. Any other outcome is a failure,
+scores, or raise an InputError that names an argument. Any other outcome is a failure,
 which is printed with the number of the input and sets the exit code to 1. To reproduce it, pass
 --metrics METRIC --first NUMBER --inputs 1.
 """
@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric import InputError
 from infolm_metric.metrics import METRICS
 from tools.tables import show
 
@@ -148,7 +149,7 @@ def try_input(scorer: Any, texts: Any, options: dict[str, Any], names: list[str]
     signal.alarm(TIMEOUT)
     try:
         result = dict(scorer.score(*texts, **options))
-    except (ValueError, TypeError) as error:
+    except InputError as error:
         if not any(name in str(error) for name in names):
             raise AssertionError(f"the message does not name an argument: {error!r}") from error
         return "rejected"

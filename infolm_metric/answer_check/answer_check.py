@@ -29,12 +29,12 @@ class AnswerCheck(evaluate_metric.EvaluateMetric):
 
     Keyword arguments are the settings of `AnswerCheckSettings`, used as defaults by `compute`, and
     the arguments that `evaluate.load` passes to every metric; `config_name` must be None, because
-    there are no configurations. The first call to `compute` loads the model. Raises TypeError or
-    ValueError if a setting is unknown or invalid.
+    there are no configurations. The first call to `compute` loads the model. Raises
+    InputError if a setting is unknown or invalid.
 
     >>> AnswerCheck(score="recall")
     Traceback (most recent call last):
-    ValueError: unknown score 'recall'; known: 'answer_check', 'completeness', 'correctness'
+    infolm_metric.InputError: unknown score 'recall'; known: 'answer_check', 'completeness', ...
     """
 
     scorer_type = AnswerCheckScorer

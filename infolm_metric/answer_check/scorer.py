@@ -35,6 +35,7 @@ from infolm_metric.answer_check.verdict import (
     verdict,
 )
 from infolm_metric.core.baselines import Baseline
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, warn
 from infolm_metric.core.scorer import Progress, no_progress
@@ -273,13 +274,13 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         self, settings: AnswerCheckSettings, baseline: Baseline | None, **fields: Any
     ) -> NLIRun[AnswerCheckSettings]:
         if baseline is not None:
-            raise ValueError(
+            raise InputError(
                 "rescale_with_baseline must be False for answer_check, whose scores have a scale "
                 "of their own. Use the verdicts."
             )
         run = super().make_run(settings, baseline, **fields)
         if not run.labels.three_way:
-            raise ValueError(
+            raise InputError(
                 "answer_check needs an NLI model with three labels, but "
                 f"{settings.model_name_or_path!r} has two labels, entailment and not_entailment. "
                 "Choose another model."

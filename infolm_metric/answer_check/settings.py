@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from infolm_metric.core.checks import score_names
+from infolm_metric.core.checks import InputError, score_names
 from infolm_metric.core.settings import BUNDLED
 from infolm_metric.models.nli_settings import NLISettings
 
@@ -32,7 +32,7 @@ class AnswerCheckSettings(NLISettings):
     ('completeness', 'correctness')
     >>> AnswerCheckSettings(thresholds=(0.7, 0.3))
     Traceback (most recent call last):
-    ValueError: thresholds must be two numbers from 0 to 1, ..., got (0.7, 0.3). Scores ...
+    infolm_metric.InputError: thresholds must be two numbers from 0 to 1, ..., got (0.7, 0.3). ...
     """
 
     metric = "answer_check"
@@ -63,7 +63,7 @@ def _parse_thresholds(thresholds: str | tuple[float, ...]) -> tuple[float, ...]:
             return low, high
     except ValueError:  # another number of numbers, or no numbers
         pass
-    raise ValueError(
+    raise InputError(
         "thresholds must be two numbers from 0 to 1, the lower one first, got "
         f"{thresholds!r}. Scores below the first are likely wrong, and scores from the second on "
         "are likely correct."

@@ -55,12 +55,12 @@ class BaryScore(evaluate_metric.EvaluateMetric):
 
     Keyword arguments are the settings of `BaryScoreSettings`, used as defaults by `compute`, and
     the arguments that `evaluate.load` passes to every metric; `config_name` must be None, because
-    there are no configurations. The first call to `compute` loads the model. Raises TypeError or
-    ValueError if a setting is unknown or invalid.
+    there are no configurations. The first call to `compute` loads the model. Raises
+    InputError if a setting is unknown or invalid.
 
     >>> BaryScore(layers=0)
     Traceback (most recent call last):
-    ValueError: layers must be a number N >= 1 (the last N hidden states), ..., got 0
+    infolm_metric.InputError: layers must be a number N >= 1 (the last N hidden states), ..., got 0
     """
 
     scorer_type = BaryScorer

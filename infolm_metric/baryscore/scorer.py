@@ -26,6 +26,7 @@ from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import warn
 from infolm_metric.core.scorer import Progress, no_progress
@@ -100,7 +101,7 @@ class Encoder:
         output = run_model(self.model, ids, output_hidden_states=True)
         states = getattr(output, "hidden_states", None) or ()
         if len(states) != self.checkpoint.states:
-            raise ValueError(
+            raise InputError(
                 f"the model {self.checkpoint.name!r} returned {len(states)} hidden states, but its "
                 f"configuration implies {self.checkpoint.states}; "
                 f"{self.checkpoint.architecture.remedy}"
@@ -199,7 +200,7 @@ class BaryScorer(EncodingScorer[BaryScoreSettings]):
 
     `settings` is a `BaryScoreSettings` object, or None for the defaults. Settings can also be
     passed as keyword arguments, which every method accepts for a single call. The class and its
-    methods raise TypeError or ValueError if an argument is invalid (checked before loading the
+    methods raise InputError if an argument is invalid (checked before loading the
     model), and OSError if the model cannot be found.
 
     >>> scorer = BaryScorer(model_name_or_path="bundled")
@@ -226,12 +227,12 @@ class BaryScorer(EncodingScorer[BaryScoreSettings]):
         checkpoint = super().open(settings)
         name, remedy = checkpoint.name, self.architecture.remedy
         if checkpoint.states is None:
-            raise ValueError(
+            raise InputError(
                 f"the configuration of the model {name!r} does not specify the number of layers; "
                 f"{remedy}"
             )
         if not checkpoint.template.overhead:
-            raise ValueError(
+            raise InputError(
                 f"the tokenizer of {name!r} adds no special tokens, so empty texts would have no "
                 f"hidden states; {remedy}"
             )

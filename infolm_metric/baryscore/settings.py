@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import EncodingSettings, IDFSetting
 
 GROUND = "sqeuclidean"  # ground cost: squared Euclidean distance
@@ -29,7 +30,7 @@ class BaryScoreSettings(EncodingSettings):
     ((5, 6), (0, 2, 3, 4))
     >>> BaryScoreSettings(layers=0)
     Traceback (most recent call last):
-    ValueError: layers must be a number N >= 1 (the last N hidden states), ..., got 0
+    infolm_metric.InputError: layers must be a number N >= 1 (the last N hidden states), ..., got 0
     """
 
     metric = "baryscore"
@@ -50,19 +51,19 @@ class BaryScoreSettings(EncodingSettings):
         ((5, 6), (0, 1, 2))
         >>> BaryScoreSettings(layers=8).indices(7)
         Traceback (most recent call last):
-        ValueError: layers must be at most 7, got 8; this model has 7 hidden ...
+        infolm_metric.InputError: layers must be at most 7, got 8; this model has 7 hidden ...
         """
         if isinstance(self.layers, str):
             return tuple(range(states))
         if isinstance(self.layers, int):
             if self.layers > states:
-                raise ValueError(
+                raise InputError(
                     f"layers must be at most {states}, got {self.layers}; this model has {states} "
                     "hidden states, including the embeddings, and layers='all' uses all of them"
                 )
             return tuple(range(states - self.layers, states))
         if self.layers[-1] >= states:
-            raise ValueError(
+            raise InputError(
                 f"layers must be indices from 0 (the embeddings) to {states - 1} (the last hidden "
                 f"state of this model), got {self.layers[-1]}"
             )
@@ -90,7 +91,7 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
         return values
     if isinstance(values, tuple) and values and len({*values}) == len(values) and min(values) >= 0:
         return tuple(sorted(values))
-    raise ValueError(f"layers must be {LAYERS}, got {layers!r}")
+    raise InputError(f"layers must be {LAYERS}, got {layers!r}")
 
 
 def _parse_layers(text: str) -> int | tuple[int, ...] | None:

@@ -23,6 +23,7 @@ import json
 
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
+from infolm_metric.core.checks import InputError
 
 USAGE = "infolm attack [options] FILE"
 NAMES = (
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     cases = make_cases(items, arguments.attack, arguments.seed, arguments.per_attack)
     if not cases:
         names = ", ".join(arguments.attack) or "any attack"
-        raise ValueError(
+        raise InputError(
             f"no text in {arguments.file} can be attacked with {names}; add other texts"
         )
     rows = (json.dumps(case.as_dict(), ensure_ascii=False) for case in cases)

@@ -15,7 +15,7 @@ from itertools import cycle
 
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
-from infolm_metric.core.checks import check_at_least
+from infolm_metric.core.checks import InputError, check_at_least
 
 LEAST_PAIRS = 20
 USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     settings = options.read_settings(arguments.metric, arguments)
     texts = [text for text in corpus if text.strip()]
     if len(set(texts)) < 2 * LEAST_PAIRS:
-        raise ValueError(
+        raise InputError(
             f"the corpus must have at least {2 * LEAST_PAIRS} distinct texts, preferably 1000, "
             f"got {len(set(texts))}; add texts"
         )

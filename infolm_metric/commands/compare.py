@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infolm_metric.commands import options
+from infolm_metric.commands.messages import FailedError
 from infolm_metric.commands.parser import Parser
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, verdict_obstacles, warn
 from infolm_metric.core.settings import Settings
@@ -61,12 +63,12 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     names, paths = arguments.systems, [*arguments.systems, *arguments.references]
     if len(names) < 2 or len({*names}) < len(names):
-        raise ValueError(f"SYSTEM must name at least two different files, got {', '.join(names)}")
+        raise InputError(f"SYSTEM must name at least two different files, got {', '.join(names)}")
     options.check_output(arguments, *paths)
     options.check_resampling(arguments)
     settings = options.read_metrics(arguments)
     if any("candidates" in item.idf_sides for item in settings):
-        raise ValueError(
+        raise InputError(
             "--idf separate estimates token weights from each system's texts, so scores are not "
             "comparable; use references, none, bundled or a file written by infolm idf"
         )
@@ -74,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
     ]
     if len(rows) < 2:
-        raise ValueError(f"{names[0]} must have at least two texts, got {len(rows)}; add more")
+        raise InputError(f"{names[0]} must have at least two texts, got {len(rows)}; add more")
     _warn_of_few(len(rows), arguments)
     systems: dict[str, list[dict[str, Any]]] = {}
     results = []
@@ -111,20 +113,20 @@ def _all_obstacles(results: Iterable[Result]) -> list[str]:
 def _check_none_worse(
     systems: Mapping[str, list[dict[str, Any]]], results: Sequence[Result]
 ) -> None:
-    """Raise RuntimeError if a system is significantly worse than the first, or has no verdict."""
+    """Raise FailedError if a system is significantly worse than the first, or has no verdict."""
     verdicts = {
         f"{row['system']} by {name}": row["verdict"]
         for name, rows in systems.items()
         for row in rows[1:]
     }
     if None in verdicts.values():
-        raise RuntimeError(
+        raise FailedError(
             f"no verdict, because of {', '.join(_all_obstacles(results))}. The warnings above "
             "contain the remedies"
         )
     if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
         first = next(iter(systems.values()))[0]["system"]
-        raise RuntimeError(f"significantly worse than {first}: {', '.join(worse)}")
+        raise FailedError(f"significantly worse than {first}: {', '.join(worse)}")
 
 
 def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:

@@ -29,6 +29,7 @@ import numpy as np
 
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import check_writable
 from infolm_metric.core.settings import Settings
 
@@ -88,12 +89,12 @@ def run(arguments: argparse.Namespace) -> None:
     check_levels(arguments.level or (), bool(ratings.systems))
     names = [column for item in settings for column in item.columns()]
     if duplicates := [name for name in names if name in ratings.metrics]:
-        raise ValueError(
+        raise InputError(
             f"two metrics are named {duplicates[0]!r}, a column in the data and a score of "
             "--metric. Rename the column"
         )
     if not (names or ratings.metrics):
-        raise ValueError(
+        raise InputError(
             "--no-metric requires another metric's scores in the data; select columns with --scores"
         )
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
@@ -150,7 +151,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
     )
     for name in arguments.lower_is_better:
         if name not in ratings.metrics:
-            raise ValueError(
+            raise InputError(
                 f"--lower-is-better {name}: no such metric column; the data has "
                 f"{', '.join(map(repr, ratings.metrics)) or 'none; select columns with --scores'}"
             )

@@ -31,7 +31,7 @@ import numpy as np
 from infolm_metric.commands import options
 from infolm_metric.commands.correlate import score_ratings
 from infolm_metric.commands.parser import Parser
-from infolm_metric.core.checks import check_at_least
+from infolm_metric.core.checks import InputError, check_at_least
 
 if TYPE_CHECKING:
     from infolm_metric.meta_evaluation import Interval, MeanEstimate, Ratings
@@ -72,12 +72,12 @@ def run(arguments: argparse.Namespace) -> None:
     options.check_output(arguments, arguments.data)
     check_at_least("--seed", arguments.seed, 0)
     if not -1 <= arguments.correlation <= 1:
-        raise ValueError(f"--correlation must be in [-1, 1], got {arguments.correlation}")
+        raise InputError(f"--correlation must be in [-1, 1], got {arguments.correlation}")
     by_column = arguments.scores or arguments.no_metric
     settings = [] if by_column else options.read_metrics(arguments)
     names = [column for item in settings for column in item.columns()]
     if arguments.plan is not None and len(names) > 1:
-        raise ValueError(f"--plan requires a single score, got {', '.join(names)}. Select one")
+        raise InputError(f"--plan requires a single score, got {', '.join(names)}. Select one")
 
     from infolm_metric.meta_evaluation import read_ratings
     from infolm_metric.meta_evaluation.estimation import check_count
@@ -103,14 +103,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_column(ratings: Ratings) -> None:
-    """Raise ValueError unless there is one column of scores, with a score in every row."""
+    """Raise InputError unless there is one column of scores, with a score in every row."""
     if len(ratings.metrics) != 1:
         names = ", ".join(ratings.metrics) or "none"
-        raise ValueError(f"--no-metric requires one score column, got {names}; use --scores NAME")
+        raise InputError(f"--no-metric requires one score column, got {names}; use --scores NAME")
     ((name, grid),) = ratings.metrics.items()
     missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
     if missing:
-        raise ValueError(
+        raise InputError(
             f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}; unrated "
             "rows also require a score, so add the scores or remove the rows"
         )

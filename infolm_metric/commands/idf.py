@@ -16,6 +16,7 @@ import argparse
 from infolm_metric import metrics
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import field_types
 
 TOKENIZATION_FIELDS = ("model_revision", "max_length", "long_text", "tokenize_processes")
@@ -32,7 +33,7 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     texts = options.read_corpus(arguments)
     if "idf" not in field_types(metrics.find(arguments.metric).settings_type()):
-        raise ValueError(
+        raise InputError(
             f"--metric {arguments.metric} has no token weights; use infolm or baryscore"
         )
     settings = options.read_settings(arguments.metric, arguments, idf="references")

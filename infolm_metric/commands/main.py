@@ -25,10 +25,10 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from infolm_metric import core
-from infolm_metric.commands.messages import name_flags
+from infolm_metric.commands.messages import FailedError, name_flags
 from infolm_metric.commands.options import check_metrics
 from infolm_metric.commands.parser import WRONG_INPUT, Parser
-from infolm_metric.core.checks import nearest
+from infolm_metric.core.checks import InputError, nearest
 
 FAILED, INTERRUPTED, BROKEN_PIPE = 1, 130, 141
 COMMANDS = {
@@ -135,12 +135,15 @@ def _run(argv: Sequence[str]) -> int:
             command.run(arguments)
         except BrokenPipeError:
             raise
-        except Exception as error:
+        except (InputError, OSError, ImportError, FailedError) as error:
             if arguments.verbose:
                 traceback.print_exc()
             message = name_flags(str(error) or repr(error), arguments.flags)
             print(f"infolm {name}: error: {message}", file=sys.stderr)
-            return WRONG_INPUT if isinstance(error, ValueError | TypeError) else FAILED
+            return WRONG_INPUT if isinstance(error, InputError) else FAILED
+        except Exception:  # an error in infolm or a library
+            traceback.print_exc()
+            return FAILED
     return 0
 
 

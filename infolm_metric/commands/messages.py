@@ -16,6 +16,10 @@ AFTER = r"\s(?:must|requires|needs|is|applies)\s"
 INDEX = r"(?:\[\d+\])?"
 
 
+class FailedError(Exception):
+    """Raised if a command ran and its result is a failure, such as a worse system."""
+
+
 def name_flags(message: str, flags: Mapping[str, str]) -> str:
     """Replace the names of settings in a message by flags, except in quoted values.
 

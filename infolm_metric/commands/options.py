@@ -14,7 +14,7 @@ from infolm_metric import metrics, tables
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core import files
 from infolm_metric.core import settings as fields
-from infolm_metric.core.checks import check_at_least
+from infolm_metric.core.checks import InputError, check_at_least
 from infolm_metric.core.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
@@ -153,11 +153,11 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
         if not mark or os.path.exists(os.path.expanduser(word)):
             metric, model = "", word
         elif metrics.find(metric).name not in chosen_metrics(arguments):
-            raise ValueError(f"--model {word} requires --metric {metric}")
+            raise InputError(f"--model {word} requires --metric {metric}")
         elif not model:
-            raise ValueError(f"--model {word} has no name after the equals sign. Add a name")
+            raise InputError(f"--model {word} has no name after the equals sign. Add a name")
         if metric in models:
-            raise ValueError(
+            raise InputError(
                 f"argument --model: passed twice{metric and f' for {metric}'}. Remove one of them, "
                 "or use METRIC=NAME to set the model of one metric"
             )
@@ -166,14 +166,14 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _check_used(settings: Any, arguments: argparse.Namespace) -> Any:
-    """Return the settings; raise ValueError if the requested scores do not use an argument.
+    """Return the settings; raise InputError if the requested scores do not use an argument.
 
     infolm baseline has no option for scores, because it computes all of them.
     """
     if hasattr(arguments, settings.names_field):
         for name in sorted(settings.unused):
             if getattr(arguments, name, None) is not None:
-                raise ValueError(
+                raise InputError(
                     f"{name} is not used by {', '.join(settings.names)}. Omit {name}, or set "
                     f"{settings.names_field} to a score that uses it"
                 )
@@ -189,7 +189,7 @@ def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
         return settings.replace(**{COMBINED: settings.other.replace(idf=idf)})
     types = (metrics.find(name).settings_type() for name in chosen_metrics(arguments))
     if not any("idf" in fields.field_types(chosen) for chosen in types):
-        raise ValueError(
+        raise InputError(
             f"{settings.metric} has no token weights, got --idf {idf}; omit --idf, or add "
             "--combine-with infolm or baryscore"
         )
@@ -278,7 +278,7 @@ def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
     """Check the corpus files and the output, and return an iterator over all texts."""
     check_output(arguments, *arguments.corpus)
     if arguments.output == STANDARD_OUTPUT:
-        raise ValueError("cannot write the result to standard output; name a file with -o")
+        raise InputError("cannot write the result to standard output; name a file with -o")
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
     )
@@ -336,7 +336,7 @@ def add_output(group: Group, tables: bool = True) -> None:
 
 
 def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
-    """Raise ValueError if an input is missing or the output cannot be created."""
+    """Raise InputError if an input is missing or the output cannot be created."""
     files.check_exists(inputs)
     if arguments.output != STANDARD_OUTPUT:
         values = [value for name, value in vars(arguments).items() if name != "output"]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
+from infolm_metric.core.checks import InputError
 
 if TYPE_CHECKING:
     from infolm_metric.robustness import ExternalScores, MetricResult
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     options.check_output(arguments, arguments.file)
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
-            raise ValueError(f"--lower-is-better {name} requires --scores {name}")
+            raise InputError(f"--lower-is-better {name} requires --scores {name}")
     by_column = arguments.scores and not arguments.metric
     settings = [] if by_column else options.read_metrics(arguments)
 
@@ -73,7 +74,7 @@ def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalS
     columns = [f"{name}.{text}" for text in SCORED_TEXTS]
     for column in columns[:2]:
         if not any(column in row for _, row in rows):
-            raise ValueError(
+            raise InputError(
                 f"no column {column!r}; --scores {name} reads the columns {', '.join(columns)}"
             )
     scores = [[parse_score(where, key, row.get(key)) for key in columns] for where, row in rows]

@@ -29,7 +29,7 @@ from infolm_metric.commands import options, score_input
 from infolm_metric.commands.options import STANDARD_OUTPUT, write
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.baselines import PACKAGE, Verdict, resolve_baseline
-from infolm_metric.core.checks import check_at_least
+from infolm_metric.core.checks import InputError, check_at_least
 from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, mean, verdict_obstacles, warn
@@ -82,9 +82,9 @@ def run(arguments: argparse.Namespace) -> None:
     rescaled = bool(arguments.rescale_with_baseline)
     columns = [column for item in settings for column in item.columns(rescaled)]
     if arguments.score_only and len(columns) > 1:
-        raise ValueError(f"-b prints a single number, got the scores {', '.join(columns)}")
+        raise InputError(f"-b prints a single number, got the scores {', '.join(columns)}")
     if isinstance(arguments.rescale_with_baseline, str) and len(settings) > 1:
-        raise ValueError(
+        raise InputError(
             "--rescale-with-baseline FILE takes one metric, because each metric has its own "
             f"baseline, got {', '.join(item.metric for item in settings)}. Omit FILE, or score "
             "one metric"
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> None:
         _run_job(arguments, source, settings[0], output_format)
     else:
         names = ", ".join(item.metric for item in settings)
-        raise ValueError(
+        raise InputError(
             f"a job scores one metric, got {names}. Run one job per metric, or pass -o FILE.csv"
         )
 
@@ -108,10 +108,10 @@ def _explain(arguments: argparse.Namespace, source: Source, settings: Sequence[S
     """Write the explanation of the score of a single pair with a single reference."""
     pairs = Pairs.of(map(source.pair, source.rows()))
     if len(pairs) != 1 or pairs.counts != [1] or len(settings) != 1:
-        raise ValueError("--explain explains one metric's score of one pair with one reference")
+        raise InputError("--explain explains one metric's score of one pair with one reference")
     scorer: Any = options.make_scorer(settings[0])
     if not hasattr(scorer, "explain"):
-        raise ValueError(f"--metric {settings[0].metric} has no explanations. Omit --explain")
+        raise InputError(f"--metric {settings[0].metric} has no explanations. Omit --explain")
     explanation = scorer.explain(pairs.predictions[0], pairs.references[0][0])
     write(explanation.lines(), arguments.output)
 
@@ -121,25 +121,25 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     flags = (arguments.engine == "ray", arguments.json, arguments.per_pair)
     formats = [*compress(("ray", "json", "per pair"), flags)]
     if len(formats) > 1:
-        raise ValueError(
+        raise InputError(
             "--json, --per-pair and --engine ray are mutually exclusive; --json includes all pairs"
         )
     suffix = PurePath(arguments.output.lower()).suffix
     if suffix not in FORMATS and formats != ["ray"]:
-        raise ValueError(
+        raise InputError(
             f"cannot write {arguments.output}: its name must end in "
             f"{', '.join(filter(None, FORMATS))} or have no extension; rename it"
         )
     output_format = formats[0] if formats else FORMATS[suffix]
     if arguments.restart and output_format != "job":
-        raise ValueError("--restart requires a job; add -o SCORES.jsonl")
+        raise InputError("--restart requires a job; add -o SCORES.jsonl")
     if arguments.workers is not None and output_format != "ray":
-        raise ValueError("--workers requires --engine ray")
+        raise InputError("--workers requires --engine ray")
     check_at_least("--workers", arguments.workers, 1)
     if output_format == "ray" and not source.load:
-        raise ValueError("--engine ray requires --data PATH or --dataset NAME")
+        raise InputError("--engine ray requires --data PATH or --dataset NAME")
     if arguments.score_only and output_format in ("json", "per pair"):
-        raise ValueError("-b prints a single number. Omit it, or omit --json and --per-pair")
+        raise InputError("-b prints a single number. Omit it, or omit --json and --per-pair")
     return output_format
 
 
@@ -183,7 +183,7 @@ def _score_in_memory(
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows))
     if not len(pairs):
-        raise ValueError(f"{source.name} has no rows; add one row per pair")
+        raise InputError(f"{source.name} has no rows; add one row per pair")
     rescale = arguments.rescale_with_baseline
     if output_format == "table":
         columns = [column for item in settings for column in item.all_columns(bool(rescale))]

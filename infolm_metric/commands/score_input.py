@@ -8,6 +8,7 @@ from functools import cache, partial
 
 from infolm_metric import tables
 from infolm_metric.commands import options
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import STANDARD_INPUT, label
 from infolm_metric.tables import Source, resembles_file
 
@@ -72,30 +73,30 @@ def parse_source(arguments: argparse.Namespace) -> Source:
 def check_input_mode(
     arguments: argparse.Namespace, texts: list[str], table: str | None, parallel: list[str]
 ) -> None:
-    """Raise ValueError unless exactly one input mode is used, with only its own options."""
+    """Raise InputError unless exactly one input mode is used, with only its own options."""
     hint, baseline = "", arguments.rescale_with_baseline
     if isinstance(baseline, str):  # may have been intended as a text or a table
         hint = f"; --rescale-with-baseline took {baseline!r} as its FILE: put this option last"
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
-        raise ValueError(f"{problem}; pass either {INPUT_MODES}{hint}")
+        raise InputError(f"{problem}; pass either {INPUT_MODES}{hint}")
     if table and table.lower().removesuffix(".gz").endswith((".txt", ".text")):
-        raise ValueError(
+        raise InputError(
             f"{table} is plain text, not a table. To score files with one text per line, run "
             "infolm score -c CANDIDATES -r REFERENCES"
         )
     if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
-        raise ValueError("--candidate-column and --reference-column require --data or --dataset")
+        raise InputError("--candidate-column and --reference-column require --data or --dataset")
     for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
         if getattr(arguments, flag) and not arguments.dataset:
-            raise ValueError(f"--{flag.replace('_', '-')} requires --dataset NAME")
+            raise InputError(f"--{flag.replace('_', '-')} requires --dataset NAME")
     if parallel and not (arguments.candidates and parallel[1:]):
-        raise ValueError("-c and -r require each other; pass -c CANDIDATES and -r REFERENCES")
+        raise InputError("-c and -r require each other; pass -c CANDIDATES and -r REFERENCES")
     names = [text for text in texts if text not in arguments.as_texts and resembles_file(text)]
     if names:
         typed = ["FILE", "FILE"] if set(names) < set(texts) else texts
         command = " -r ".join([f"infolm score -c {typed[0]}", *typed[1:]])
-        raise ValueError(
+        raise InputError(
             f"{names[0]!r} looks like a file name; to score files with one text per line, run "
             f"{command}; to score a table, run infolm score --data FILE; to score the arguments "
             "as texts, put -- before them"
@@ -103,8 +104,8 @@ def check_input_mode(
     if len(texts) == 1:
         if os.path.isdir(texts[0]) and not arguments.as_texts:
             command = f"infolm score --dataset {texts[0]}"
-            raise ValueError(f"{texts[0]} is a folder. To score its tables, run {command}")
-        raise ValueError(
+            raise InputError(f"{texts[0]} is a folder. To score its tables, run {command}")
+        raise InputError(
             f"the candidate has no references, got only {texts[0]!r}. Add a reference. If this is "
             f"the name of a table, check it, because there is no such file{hint}"
         )

@@ -17,6 +17,7 @@ from infolm_metric import tables
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core import files
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
 
 COLUMN = "candidates"
@@ -44,10 +45,10 @@ def run(arguments: argparse.Namespace) -> None:
         candidates = tables.cell(where, row, arguments.candidates_column)
         texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates)
         if not texts:
-            raise ValueError(f"{where}: {arguments.candidates_column!r} is empty; add candidates")
+            raise InputError(f"{where}: {arguments.candidates_column!r} is empty; add candidates")
         rows.append((row, texts))
     if not rows:
-        raise ValueError(
+        raise InputError(
             f"{files.label(arguments.file)} has no rows; add one row per list of candidates"
         )
     scorer = options.make_scorer(settings)

@@ -20,6 +20,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import write_text
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import BUNDLED_FOLDER
@@ -51,7 +52,7 @@ class Verdict(StrEnum):
     FARTHER = "farther apart than"
 
 
-class BaselineNotFoundError(ValueError):
+class BaselineNotFoundError(InputError):
     """Raised if no baseline matches the settings."""
 
 
@@ -186,16 +187,16 @@ class Baseline:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], source: str = "file") -> Baseline:
-        """Load a baseline written by `save`; raise ValueError for other or damaged files."""
+        """Load a baseline written by `save`; raise InputError for other or damaged files."""
         try:
             record = json.loads(Path(path).read_bytes())
             baseline = cls(dict(map(_read_record, record["statistics"])), source)
             head = (record["format"], record["version"], record["fingerprint"])
             if head != (BASELINE_FORMAT, BASELINE_VERSION, baseline.fingerprint):
-                raise ValueError
+                raise InputError
             return baseline
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            raise ValueError(
+            raise InputError(
                 f"{os.fspath(path)!r} is not a baseline file or is damaged; create it again with "
                 "`infolm baseline`"
             ) from None
@@ -243,10 +244,10 @@ def resolve_baseline(
     if isinstance(value, Baseline):
         return value
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name} must be True, False or the path to a baseline file, got {value!r}")
+        raise InputError(f"{name} must be True, False or the path of a baseline, got {value!r}")
     path = Path(value).expanduser()
     if not path.is_file():
-        raise ValueError(
+        raise InputError(
             f"{name} must be True, False or the path to a baseline file, but there is no file "
             f"{str(path)!r}; create one with `infolm baseline`"
         )
@@ -279,7 +280,7 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
     ring = sorted(set(texts), key=stable_hash)[: 2 * pairs]
     size = len(ring)
     if references >= size:
-        raise ValueError(
+        raise InputError(
             f"references must be smaller than the number of distinct texts ({size}), got "
             f"{references}; use a larger corpus"
         )

@@ -30,6 +30,12 @@ VALUES_ELSEWHERE = {
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
+class InputError(ValueError):
+    """Raised for invalid arguments or input; the message names the remedy."""
+
+    __module__ = "infolm_metric"  # where it is public
+
+
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     """Suggest the most similar known name, or list all known names if none is similar.
 
@@ -61,11 +67,11 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
 def check_names(
     values: Iterable[str], choices: Collection[str], problem: str = "unknown setting"
 ) -> None:
-    """Raise TypeError for an unknown name and suggest the most similar known name.
+    """Raise InputError for an unknown name and suggest the most similar known name.
 
     >>> check_names(["lang"], ["model_name_or_path"])
     Traceback (most recent call last):
-    TypeError: unknown setting 'lang'; did you mean 'model_name_or_path'?
+    infolm_metric.InputError: unknown setting 'lang'; did you mean 'model_name_or_path'?
     """
     for name in values:
         if name not in choices:
@@ -75,33 +81,33 @@ def check_names(
             hint = f"did you mean {equivalent!r}?" if known else nearest(name, list(choices))
             if name in SOURCES:
                 hint = "pass the sources as references, with task='source' of MENLI"
-            raise TypeError(f"{problem} {name!r}; {hint}")
+            raise InputError(f"{problem} {name!r}; {hint}")
 
 
 def check_known(name: str, value: object, choices: Collection[str], every: bool = False) -> None:
-    """Raise ValueError for an unknown word and suggest the most similar known word.
+    """Raise InputError for an unknown word and suggest the most similar known word.
 
     >>> check_known("level", "sytem", ("system", "segment"))
     Traceback (most recent call last):
-    ValueError: unknown level 'sytem'; did you mean 'system'?
+    infolm_metric.InputError: unknown level 'sytem'; did you mean 'system'?
     """
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"unknown {name} {value!r}; {nearest(value, choices, every)}")
+        raise InputError(f"unknown {name} {value!r}; {nearest(value, choices, every)}")
 
 
 def check_at_least(name: str, value: Any, least: float) -> None:
-    """Raise ValueError for a number below `least`; ignore strings and None.
+    """Raise InputError for a number below `least`; ignore strings and None.
 
     >>> check_at_least("seed", -1, 0)
     Traceback (most recent call last):
-    ValueError: seed must be at least 0, got -1
+    infolm_metric.InputError: seed must be at least 0, got -1
     """
     if isinstance(value, int | float) and not value >= least:
-        raise ValueError(f"{name} must be at least {least}, got {value!r}")
+        raise InputError(f"{name} must be at least {least}, got {value!r}")
 
 
 def check_device(name: str) -> None:
-    """Raise ValueError if `name` is not a torch device on this machine."""
+    """Raise InputError if `name` is not a torch device on this machine."""
     import torch
 
     try:
@@ -111,7 +117,7 @@ def check_device(name: str) -> None:
         reason = "This machine has no such device. Omit it to use the CPU"
     except RuntimeError:  # its message lists 20 kinds of devices
         reason = nearest(name.partition(":")[0], DEVICES).capitalize()
-    raise ValueError(
+    raise InputError(
         f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}. {reason}"
     )
 
@@ -119,15 +125,15 @@ def check_device(name: str) -> None:
 def check_value(name: str, value: Any, annotation: Any, allowed: str = "") -> Any:
     """Check a value against a type annotation and return it as a Python type.
 
-    Lists become tuples, and NumPy and torch scalars become Python numbers. Raises TypeError for
-    other types, and ValueError for unknown words and numbers that are not finite. Messages describe
+    Lists become tuples, and NumPy and torch scalars become Python numbers. Raises InputError for
+    other types, and InputError for unknown words and numbers that are not finite. Messages describe
     the values that are `allowed`, by default the types.
 
     >>> check_value("layers", [4, 6], int | tuple[int, ...])
     (4, 6)
     >>> check_value("temperature", "warm", float)
     Traceback (most recent call last):
-    TypeError: temperature must be a number, got 'warm'
+    infolm_metric.InputError: temperature must be a number, got 'warm'
     """
     kinds = members(annotation)
     if annotation is Any or (value is None and NoneType in kinds):
@@ -152,7 +158,7 @@ def check_value(name: str, value: Any, annotation: Any, allowed: str = "") -> An
             return value
     is_number = isinstance(value, str) and re.fullmatch(r"-?\d*,\d+", value) and float in kinds
     remedy = ". Use a decimal point" if is_number else ""
-    raise TypeError(f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}{remedy}")
+    raise InputError(f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}{remedy}")
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
@@ -163,9 +169,9 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
 
 
 def check_fraction(name: str, value: float, ends: str) -> None:
-    """Raise ValueError for a number outside [0, 1]; `ends` describes the bounds in the message."""
+    """Raise InputError for a number outside [0, 1]; `ends` describes the bounds in the message."""
     if not 0 <= value <= 1:
-        raise ValueError(f"{name} must be between 0 and 1{ends}, got {value!r}")
+        raise InputError(f"{name} must be between 0 and 1{ends}, got {value!r}")
 
 
 def score_names(
@@ -182,7 +188,7 @@ def score_names(
         check_known(name, value, choices, every)
         return choices[value]
     if not value:
-        raise ValueError(
+        raise InputError(
             f"{name} is an empty list; pass at least one of {sorted(set(choices.values()))}"
         )
     return tuple(dict.fromkeys(str(score_names(name, part, choices, every)) for part in value))
@@ -215,10 +221,10 @@ def _is_number(value: Any, number: type) -> bool:
 def _number(name: str, value: Any, number: type) -> Any:
     try:
         scalar = int(value) if number is int else float(value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise TypeError(f"{name} must be a single number, got {value!r:.100}") from None
+    except (InputError, OverflowError, RuntimeError):
+        raise InputError(f"{name} must be a single number, got {value!r:.100}") from None
     if not math.isfinite(scalar):
-        raise ValueError(f"{name} must be finite, got {value!r}")
+        raise InputError(f"{name} must be finite, got {value!r}")
     return scalar
 
 

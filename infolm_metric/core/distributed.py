@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch.distributed as dist
 
 from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline, stable_hash
-from infolm_metric.core.checks import check_known
+from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, join_results, warn
@@ -71,7 +71,7 @@ def distributed_score(
     returns it, and the other ranks return None.
 
     Raises:
-        TypeError, ValueError: an argument is invalid (checked before loading the model).
+        InputError: an argument is invalid (checked before loading the model).
         RuntimeError: another rank failed (the message names it), or there are several processes
             but `torch.distributed` is not initialized.
 
@@ -105,7 +105,7 @@ def score_on_ranks(
     if number_of_ranks(group) == 1:
         pairs, settings, baseline, verbose = call()
         if not len(pairs):
-            raise ValueError("predictions and references are empty. Pass at least one pair.")
+            raise InputError("predictions and references are empty. Pass at least one pair.")
         return scorer.prepare(settings, pairs.texts_by_side, baseline).score(pairs, verbose)
 
     def count() -> tuple[tuple[Run[Any], Pairs, bool], _RankSummary]:
@@ -121,7 +121,7 @@ def score_on_ranks(
     (run, pairs, verbose), summaries = _run_on_all_ranks(count, group)
     _check_same_signature(summaries)
     if not any(summary.counts for summary in summaries):
-        raise ValueError(
+        raise InputError(
             "predictions and references are empty on every rank; pass at least one pair"
         )
     if ranks == "same":
@@ -164,16 +164,16 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
 
 
 def _check_same_signature(summaries: list[_RankSummary]) -> None:
-    """Raise ValueError if ranks have different signatures, or different pairs with ranks="same"."""
+    """Raise InputError if ranks have different signatures, or different pairs with ranks="same"."""
     first = summaries[0]
     for rank, summary in enumerate(summaries):
         if difference := first.signature.differences(summary.signature):
-            raise ValueError(
+            raise InputError(
                 f"rank {rank} would score differently from rank 0: {difference}; use the "
                 "same settings, model and package versions on all ranks"
             )
         if summary.digest != first.digest:
-            raise ValueError(
+            raise InputError(
                 f'ranks="same" needs the same pairs on every rank, but the '
                 f"{summary.counts.total()} pairs on rank {rank} differ from the "
                 f'{first.counts.total()} pairs on rank 0; use ranks="share" for different pairs'

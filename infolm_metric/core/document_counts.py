@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, batches, check_text
 from infolm_metric.core.tokenization import tokenize
 
@@ -32,7 +33,7 @@ def count_rows(
 ) -> dict[str, list[Any]]:
     """Count document frequencies in one column of a batch, in the same way as `count_tokens`."""
     if column not in rows:
-        raise ValueError(
+        raise InputError(
             f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "
             "select one with column="
         )
@@ -125,7 +126,7 @@ def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
         for index, text in enumerate(row if several else [row]):
             name = f"corpus[{position}]" + (f"[{index}]" if several else "")
             if not isinstance(text, str):
-                raise ValueError(
+                raise InputError(
                     f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
                     "remove it, use an empty string, or select a column of strings"
                 )
@@ -141,7 +142,7 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     if isinstance(corpus, Column | IterableColumn) and isinstance(corpus.source, sources):
         corpus, column = corpus.source, corpus.column_name
     if isinstance(corpus, dict):  # such as a DatasetDict
-        raise TypeError("corpus must not be a dictionary; select a split, such as corpus['train']")
+        raise InputError("corpus must not be a dictionary; select a split, such as corpus['train']")
     if not isinstance(corpus, sources):
         texts = list(_documents(enumerate(as_list("corpus", corpus))))
         return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
@@ -153,7 +154,7 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     text_columns = [name for name, feature in corpus.features.items() if _holds_text(feature)]
     if column not in corpus.features:
         if column != "text" or len(text_columns) != 1:
-            raise ValueError(
+            raise InputError(
                 f"corpus has no column {column!r}; select one with column= (columns with text: "
                 f"{', '.join(map(repr, text_columns)) or 'none'})"
             )

@@ -14,7 +14,7 @@ import numpy as np
 from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.core.baselines import resolve_baseline
-from infolm_metric.core.checks import INPUTS, check_names
+from infolm_metric.core.checks import INPUTS, InputError, check_names
 from infolm_metric.core.distributed import Call, score_on_ranks
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
@@ -56,7 +56,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     and nothing is written to disk. Several processes exchange scores with `compute(ranks=...)`.
 
     `settings` are the defaults for `compute`, which loads the model. An unknown or invalid setting
-    raises TypeError or ValueError. `config_name` must be None, because there are no configurations.
+    raises InputError. `config_name` must be None, because there are no configurations.
     The arguments that `evaluate.load` passes to every metric, such as cache_dir, are also accepted;
     num_process and process_id must have their default values.
     """
@@ -69,7 +69,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     def __init__(self, config_name: str | None = None, **settings: Any) -> None:
         if config_name not in (None, "default"):
-            raise ValueError(
+            raise InputError(
                 f"config_name must be None, got {config_name!r}; there are no configurations, so "
                 'pass settings as keyword arguments, such as model_name_or_path="bundled"'
             )
@@ -77,7 +77,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         options = {name: settings.pop(name) for name in parameters if name in settings}
         for name, default in _PROCESSES.items():
             if options.get(name, default) != default:
-                raise ValueError(
+                raise InputError(
                     f"{name} must be {default}, got {options[name]!r}; sharing pairs between "
                     "processes through files is not supported. Start the processes with torchrun "
                     'or accelerate launch instead, and call compute with ranks="share" (each '
@@ -142,8 +142,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Add one prediction and its reference or references for `compute`.
 
         `prediction` is a string; `reference` is a string or a list of strings. `inputs` may contain
-        `predictions` and `references`, the argument names in `evaluate.combine`. Raises TypeError
-        or ValueError if an argument is invalid, positional (`positional`) or conflicts with the
+        `predictions` and `references`, the argument names in `evaluate.combine`. Raises InputError
+        if an argument is invalid, positional (`positional`) or conflicts with the
         pairs already added.
         """
         if positional:
@@ -152,7 +152,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         check_names(inputs, INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
             if pair[name] is not None:
-                raise TypeError(f"add got both {name.removesuffix('s')} and {name}; pass only one")
+                raise InputError(f"add got both {name.removesuffix('s')} and {name}; pass only one")
             pair[name] = value
         pairs = self._check([pair["predictions"]], [pair["references"]])
         with _ADDED_LOCK:
@@ -168,8 +168,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Add predictions and their references for `compute`.
 
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
-        list of references per prediction. Raises TypeError or ValueError if an argument is invalid,
-        positional (`positional`) or conflicts with the pairs already added, and TypeError with a
+        list of references per prediction. Raises InputError if an argument is invalid,
+        positional (`positional`) or conflicts with the pairs already added, and InputError with a
         suggestion for unknown arguments (`inputs`).
         """
         if positional:
@@ -210,7 +210,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             The scores as a dictionary, or None on ranks other than 0 with `gather="main"`.
 
         Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model). Added
+            InputError: an argument is invalid (checked before loading the model). Added
                 pairs are kept.
             OSError: the model cannot be found.
         """
@@ -224,7 +224,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
                 if not isinstance(value, bool | np.bool_):
-                    raise TypeError(f"{name} must be True or False, got {value!r}")
+                    raise InputError(f"{name} must be True or False, got {value!r}")
             call_settings = self.scorer.settings.replace(**settings)
             baseline = resolve_baseline(call_settings.metric, rescale_with_baseline)
             parts = list(added)
@@ -240,11 +240,11 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         if ranks is not None:
             result = score_on_ranks(self.scorer, call, ranks, gather or "all")
         elif gather is not None:
-            raise ValueError(f'gather={gather!r} needs ranks="share" or ranks="same"')
+            raise InputError(f'gather={gather!r} needs ranks="share" or ranks="same"')
         else:
             pairs, call_settings, baseline, progress = call()
             if not len(pairs):
-                raise ValueError(
+                raise InputError(
                     "compute needs at least one pair; pass predictions and references, or call "
                     "add or add_batch first"
                 )
@@ -259,19 +259,19 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         return None if result is None else result.as_dict(return_scores, details)
 
     def _check(self, predictions: Any, references: Any, allow_empty: bool = False) -> Pairs:
-        """Return checked pairs; raise ValueError if they cannot be mixed with the added pairs."""
+        """Return checked pairs; raise InputError if they cannot be mixed with the added pairs."""
         pairs = check_pairs(predictions, references, allow_empty=allow_empty)
         first = next(iter(self._added), pairs) if pairs else pairs
         remedy = "call compute first to score the pairs already added"
         if first.several != pairs.several:
             kinds = ("strings", "lists of strings")
-            raise ValueError(
+            raise InputError(
                 f"references must be {kinds[not pairs.several]}, like the references already "
                 f"added, got {kinds[pairs.several]}; convert them, or {remedy}"
             )
         return pairs
 
 
-def keywords_error(call: str) -> TypeError:
+def keywords_error(call: str) -> InputError:
     """Return the error for positional arguments, which evaluate does not support."""
-    return TypeError(f"positional arguments are not supported. Use keywords: {call}")
+    return InputError(f"positional arguments are not supported. Use keywords: {call}")

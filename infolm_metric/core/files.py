@@ -23,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from infolm_metric.core.checks import InputError
+
 STANDARD_INPUT = "-"
 # Maximum bytes per line and characters per cell, to protect against decompression bombs.
 LONGEST = 1 << 24
@@ -32,18 +34,18 @@ LONGEST = 1 << 24
 
 
 def check_exists(paths: Sequence[str], again: bool = False) -> None:
-    """Raise ValueError if a file is missing, or is a stream that must be read repeatedly (`again`).
+    """Raise InputError if a file is missing, or is a stream that must be read repeatedly (`again`).
 
     >>> check_exists(["missing.txt"])
     Traceback (most recent call last):
-    ValueError: cannot read missing.txt: there is no such file; check its name
+    infolm_metric.InputError: cannot read missing.txt: there is no such file; check its name
     """
     for number, path in enumerate(paths):
         if path != STANDARD_INPUT and not os.path.exists(path):
-            raise ValueError(f"cannot read {path}: there is no such file; check its name")
+            raise InputError(f"cannot read {path}: there is no such file; check its name")
         stream = path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
         if stream and (again or path in paths[:number]):
-            raise ValueError(
+            raise InputError(
                 f"{label(path)} can be read only once, but is needed more than once; write it to a "
                 "file first"
             )
@@ -62,7 +64,7 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
             # Lines of bytes end only at line feeds, and no other UTF-8 character contains one.
             for number, raw in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
                 if len(raw) > LONGEST:
-                    raise ValueError(
+                    raise InputError(
                         f"{label(path)}, line {number}: longer than {LONGEST} bytes; write one "
                         "text per line"
                     )
@@ -72,15 +74,15 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
     except UnicodeDecodeError as error:
         wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         byte = f"byte 0x{error.object[error.start]:02x}"
-        raise ValueError(
+        raise InputError(
             f"{label(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}); "
             f"convert the file, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8"
         ) from None
     except IsADirectoryError:
-        raise ValueError(f"{path} must be a file, but it is a folder. Pass a file in it") from None
+        raise InputError(f"{path} must be a file, but it is a folder. Pass a file in it") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ValueError(f"cannot read {label(path)}: {reason}; check the file") from error
+        raise InputError(f"cannot read {label(path)}: {reason}; check the file") from error
 
 
 def _open(path: str) -> AbstractContextManager[IO[bytes] | gzip.GzipFile]:
@@ -128,11 +130,11 @@ def finite(value: Any) -> Any:
 
 
 def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> None:
-    """Raise ValueError if the file cannot be created, or is one of the inputs.
+    """Raise InputError if the file cannot be created, or is one of the inputs.
 
     >>> check_writable("new/scores.txt")
     Traceback (most recent call last):
-    ValueError: cannot write new/scores.txt: no folder 'new'; choose a file in an existing folder
+    infolm_metric.InputError: cannot write new/scores.txt: no folder 'new'; choose a file in an ...
     """
     if is_special(path):
         return
@@ -140,16 +142,16 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
     if target.is_dir() or not target.parent.is_dir():
         folder = Path(path).parent if not Path(path).is_symlink() else target.parent
         problem = "it is a folder" if target.is_dir() else f"no folder {str(folder)!r}"
-        raise ValueError(f"cannot write {path}: {problem}; choose a file in an existing folder")
+        raise InputError(f"cannot write {path}: {problem}; choose a file in an existing folder")
     if not all(os.access(place, os.W_OK) for place in (target.parent, target) if place.exists()):
-        raise ValueError(
+        raise InputError(
             f"cannot write {path}: permission denied; choose a folder with write permission"
         )
     for source in map(Path, map(os.path.expanduser, inputs)):
         if (target.is_file() and source.is_file() and source.samefile(target)) or (
             source.is_dir() and source.resolve() in target.parents
         ):
-            raise ValueError(
+            raise InputError(
                 f"cannot write {path}: it is also an input; choose a different output file"
             )
 

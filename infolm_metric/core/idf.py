@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.checks import check_value, check_whole
+from infolm_metric.core.checks import InputError, check_value, check_whole
 from infolm_metric.core.document_counts import DISTINCT, count_corpus, vocabulary_size
 from infolm_metric.core.files import write_whole
 from infolm_metric.core.tokenization import check_max_length, tokenizer_fingerprint
@@ -27,7 +27,7 @@ class IDF:
     """Document frequencies of tokens in a corpus, and the resulting IDF weights.
 
     Tables are equal if their numbers of documents, frequencies and tokenizers are equal. Raises
-    ValueError if a frequency is not an integer between 0 and `documents`.
+    InputError if a frequency is not an integer between 0 and `documents`.
 
     Attributes:
         documents: number of documents, at least 1.
@@ -50,16 +50,16 @@ class IDF:
     def __post_init__(self) -> None:
         frequency = np.asarray(self.document_frequency)
         if frequency.ndim != 1 or not np.issubdtype(frequency.dtype, np.integer):
-            raise ValueError(
+            raise InputError(
                 "document_frequency must be a one-dimensional array of integers, "
                 f"got {frequency.dtype} of shape {frequency.shape}"
             )
         if not isinstance(self.documents, int | np.integer) or self.documents < 1:
-            raise ValueError(f"documents must be a whole number >= 1, got {self.documents!r}")
+            raise InputError(f"documents must be a whole number >= 1, got {self.documents!r}")
         object.__setattr__(self, "documents", int(self.documents))
         frequency = frequency.astype(np.int64)
         if frequency.size and not 0 <= frequency.min() <= frequency.max() <= self.documents:
-            raise ValueError(
+            raise InputError(
                 f"document_frequency must be between 0 and documents={self.documents}, "
                 f"got values from {frequency.min()} to {frequency.max()}"
             )
@@ -91,7 +91,7 @@ class IDF:
         return hashlib.sha256(json.dumps(head).encode() + counts).hexdigest()[:12]
 
     def __add__(self, other: IDF) -> IDF:
-        """Return the table of the combined corpora; raise ValueError if the tokenizers differ.
+        """Return the table of the combined corpora; raise InputError if the tokenizers differ.
 
         >>> half = IDF(1, np.array([1, 0]), "5f2e")
         >>> (half + half).document_frequency.tolist()
@@ -101,7 +101,7 @@ class IDF:
             return NotImplemented
         lengths = [len(table.document_frequency) for table in (self, other)]
         if self.tokenizer != other.tokenizer or lengths[0] != lengths[1]:
-            raise ValueError(
+            raise InputError(
                 f"cannot add idf tables of different tokenizers, {self._label} and {other._label}; "
                 "create both with the same tokenizer"
             )
@@ -114,9 +114,9 @@ class IDF:
         )
 
     def check_tokenizer(self, fingerprint: str, name: str) -> None:
-        """Raise ValueError unless the tokenizer `name` with this `fingerprint` made the table."""
+        """Raise InputError unless the tokenizer `name` with this `fingerprint` made the table."""
         if fingerprint != self.tokenizer:
-            raise ValueError(
+            raise InputError(
                 f"this idf table was computed with the tokenizer {self._label}, but the model uses "
                 f"{_tokenizer_label(name, fingerprint)}; create a table with the model's tokenizer "
                 "(IDF.from_corpus), or use the model that the table was created with"
@@ -154,9 +154,9 @@ class IDF:
             The table, with one entry per token id.
 
         Raises:
-            TypeError: `corpus`, `max_length` or `processes` has a different type.
-            ValueError: `corpus` is empty, contains something other than strings or lacks the
-                column; `max_length` is too small for one token; `processes` is less than 1.
+            InputError: `corpus`, `max_length` or `processes` has a different type; `corpus` is
+                empty, contains something other than strings or lacks the column; `max_length` is
+                too small for one token; `processes` is less than 1.
 
         >>> from transformers import BertTokenizer
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "sat"]
@@ -179,7 +179,7 @@ class IDF:
         """Create a table by adding up the counts of parts of a corpus.
 
         `rows` contains the result of `count_tokens` for each part. `fingerprint` identifies
-        `tokenizer`, and `name` is for messages. Raises ValueError if there are no documents.
+        `tokenizer`, and `name` is for messages. Raises InputError if there are no documents.
         """
         size = vocabulary_size(tokenizer, fingerprint)
         documents, frequency, digests = 0, np.zeros(size, dtype=np.int64), set[str]()
@@ -188,7 +188,7 @@ class IDF:
             frequency[np.asarray(row["token_ids"][0], dtype=np.int64)] += row["counts"][0]
             digests |= {*map(str, row["digests"][0])}
         if not documents:
-            raise ValueError("corpus is empty; pass at least one document")
+            raise InputError("corpus is empty; pass at least one document")
         sample = tuple(sorted(digests)[:DISTINCT])
         return cls(documents, frequency, fingerprint, name, sample)
 
@@ -226,7 +226,7 @@ class IDF:
     def load(cls, path: str | os.PathLike[str]) -> IDF:
         """Load a table that `save` wrote to `path`.
 
-        Raises OSError if the file cannot be read, and ValueError if it is not a table, is damaged
+        Raises OSError if the file cannot be read, and InputError if it is not a table, is damaged
         or has an unsupported version.
         """
         name = repr(os.fspath(path))
@@ -239,7 +239,7 @@ class IDF:
             table = cls(record["documents"], frequency, *tokenizer, digests)
             head = (record["format"], record["version"], record["fingerprint"])
             if head != (IDF_FORMAT, IDF_VERSION, table.fingerprint):
-                raise ValueError
+                raise InputError
             return table
         except OSError as error:
             raise type(error)(
@@ -247,7 +247,7 @@ class IDF:
                 f"{IDF_REMEDY}"
             ) from None
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
-            raise ValueError(
+            raise InputError(
                 f"{name} is damaged or is not an idf table of version {IDF_VERSION}; update "
                 f"infolm-metric, or {IDF_REMEDY}"
             ) from None

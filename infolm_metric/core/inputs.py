@@ -10,6 +10,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from infolm_metric.core.checks import InputError
+
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 60
 _brief.maxlist = _brief.maxtuple = _brief.maxdict = 3
@@ -137,7 +139,7 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
     [['a dog', 'the cat']]
     >>> check_pairs(["a cat"], ["a dog", "the cat"])
     Traceback (most recent call last):
-    ValueError: predictions and references must have the same length, got 1 prediction and ...
+    infolm_metric.InputError: predictions and references must have the same length, got 1 ...
     """
     candidates = as_list("predictions", predictions)
     groups = as_list("references", references)
@@ -149,21 +151,21 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
                 "reference set), pass list(zip(*references))"
             )
         sizes = counted(len(candidates), "prediction"), counted(len(groups), "reference")
-        raise ValueError(
+        raise InputError(
             "predictions and references must have the same length, "
             f"got {' and '.join(sizes)}{remedy}"
         )
     if allow_empty and not candidates:
         return Pairs([], [])
     if not candidates:
-        raise ValueError("predictions and references are empty; pass at least one pair")
+        raise InputError("predictions and references are empty; pass at least one pair")
     check_texts("predictions", candidates)
     several, checked_groups = _is_list(groups[0]), list[list[str]]()
     for index, group in enumerate(groups):
         name = f"references[{index}]"
         if _is_list(group) != several and (_is_list(group) or isinstance(group, str)):
             kinds = ("a string", "a list")
-            raise ValueError(
+            raise InputError(
                 f"references must be all strings or all lists of strings, but references[0] is "
                 f"{kinds[several]} and {name} is {kinds[not several]}; convert them"
             )
@@ -173,7 +175,7 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
         elif texts := check_texts(name, group):
             checked_groups.append(texts)
         else:
-            raise ValueError(f"{name} is an empty list; pass at least one reference per prediction")
+            raise InputError(f"{name} is an empty list; pass at least one reference per prediction")
     return Pairs(candidates, checked_groups, several)
 
 
@@ -186,7 +188,7 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
     for index, pair in enumerate(pairs):
         name = f"pairs[{index}]"
         if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise TypeError(
+            raise InputError(
                 f"{name} must be (candidate, reference) or (candidate, list of references), "
                 f"got {_brief.repr(pair)}"
             )
@@ -195,7 +197,7 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
         texts = [references] if isinstance(references, str) else references
         group = check_texts(f"{name}[1]", texts)
         if not group:
-            raise ValueError(f"{name}[1] is an empty list; pass at least one reference")
+            raise InputError(f"{name}[1] is an empty list; pass at least one reference")
         yield candidate, group
 
 
@@ -222,23 +224,23 @@ def check_texts(name: str, texts: Any) -> list[str]:
 
 
 def check_text(name: str, text: Any) -> None:
-    """Raise TypeError or ValueError unless `text` is a string of valid Unicode.
+    """Raise InputError unless `text` is a string of valid Unicode.
 
     >>> check_text("predictions[3]", None)
     Traceback (most recent call last):
-    TypeError: predictions[3] must be a string, got None; remove the pair or use an empty string
+    infolm_metric.InputError: predictions[3] must be a string, got None; remove the pair or use ...
     """
     if not isinstance(text, str):
         label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
         remedy = "remove the pair or use an empty string" if is_missing(text) else "convert it"
         if _holds_integers(text):
             remedy += ". Decode token ids with tokenizer.batch_decode (and remove -100 first)"
-        raise TypeError(f"{name} must be a string, got {label}; {remedy}")
+        raise InputError(f"{name} must be a string, got {label}; {remedy}")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise ValueError(
+            raise InputError(
                 f"{name} must be valid Unicode, got a lone surrogate ({text[error.start]!a}) at "
                 f"character {error.start}; decode the text correctly or remove the character"
             ) from None
@@ -251,14 +253,14 @@ def is_missing(text: Any) -> bool:
 
 
 def as_list(name: str, values: Any) -> list[Any]:
-    """Convert a sequence to a list; raise TypeError for strings, tables and other values."""
+    """Convert a sequence to a list; raise InputError for strings, tables and other values."""
     if isinstance(values, str | bytes):
-        raise TypeError(
+        raise InputError(
             f"{name} must be a list of strings, got the string {_brief.repr(values)}; wrap it in a "
             f"list: [{_brief.repr(values)}]"
         )
     if _is_table(values):
-        raise TypeError(
+        raise InputError(
             f"{name} must be a list of strings, got a table ({type(values).__name__}). Pass one of "
             "its columns, such as table['text'], or list(zip(column1, column2)) of several columns "
             "with references"
@@ -267,7 +269,7 @@ def as_list(name: str, values: Any) -> list[Any]:
         remedy = ""
         if isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
             remedy = ". Wrap it in list()"
-        raise TypeError(
+        raise InputError(
             f"{name} must be a list of strings, got {_brief.repr(values)} "
             f"({type(values).__name__}){remedy}"
         )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.core.baselines import BaselineStats
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.signature import Signature
 
 TOO_MANY = 0.1  # fraction of tokens or texts above which scores are not meaningful
@@ -319,7 +320,7 @@ def join_results(parts: Sequence[Result]) -> Result:
     first = parts[0]
     for part in parts:
         if difference := first.signature.differences(part.signature):
-            raise ValueError(
+            raise InputError(
                 f"the signatures of the parts differ: {difference}; score all parts again"
             )
     whole = ChunkScores.join(

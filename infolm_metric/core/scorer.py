@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 from infolm_metric.core import __version__, baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
-from infolm_metric.core.checks import check_value
+from infolm_metric.core.checks import InputError, check_value
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pair, Pairs, batches, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
@@ -70,7 +70,9 @@ class Scorer(ABC, Generic[S]):
         elif isinstance(settings, self.settings_type):
             self.settings = settings.replace(**changed)
         else:
-            raise TypeError(f"settings must be {self.settings_type.__name__}, got {settings!r:.80}")
+            raise InputError(
+                f"settings must be {self.settings_type.__name__}, got {settings!r:.80}"
+            )
         self.lock = threading.RLock()  # one call at a time, because calls share the model and cache
         self.unload()
 
@@ -110,7 +112,7 @@ class Scorer(ABC, Generic[S]):
             "higher_is_better", "signature" and "warnings".
 
         Raises:
-            TypeError, ValueError: an argument is invalid (checked before loading the model).
+            InputError: an argument is invalid (checked before loading the model).
             OSError: the model cannot be found.
         """
         settings = self.settings.replace(**changed)
@@ -128,13 +130,13 @@ class Scorer(ABC, Generic[S]):
         `pairs` is an iterable of (candidate, reference) or (candidate, list of references). A few
         hundred pairs are read ahead. With idf="references" or idf="separate", the pairs are read
         twice, so `pairs` cannot be an iterator. With idf=False or a table, they are read once.
-        Raises TypeError or ValueError if an argument is invalid, or later if a pair is invalid.
+        Raises InputError if an argument is invalid, or later if a pair is invalid.
         """
         settings = self.settings.replace(**changed)
         if isinstance(pairs, str | bytes) or not isinstance(pairs, Iterable):
-            raise TypeError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
+            raise InputError(f"pairs must be an iterable of (candidate, reference), got {pairs!r}")
         if isinstance(pairs, Iterator) and settings.idf_sides:
-            raise ValueError(
+            raise InputError(
                 f"pairs is an iterator ({type(pairs).__name__}), which can be read only once, but "
                 f"idf={settings.idf!r} reads the pairs twice, first to count documents. Pass "
                 "idf=False, a table (IDF.from_corpus, infolm idf), or an iterable such as a list "
@@ -164,7 +166,7 @@ class Scorer(ABC, Generic[S]):
         Model weights are not loaded.
 
         `settings` and `changed` override the scorer's settings. With corpus `statistics`, the
-        signature contains the weighting scheme. Raises TypeError or ValueError if a setting is
+        signature contains the weighting scheme. Raises InputError if a setting is
         unknown or invalid.
         """
         settings = (self.settings if settings is None else settings).replace(**changed)
@@ -187,9 +189,9 @@ class Scorer(ABC, Generic[S]):
         texts = {side: check_texts(side, values) for side, values in texts.items()}
         for side, values in texts.items():
             if not values:
-                raise ValueError(f"{side} is empty. Pass at least one text.")
+                raise InputError(f"{side} is empty. Pass at least one text.")
         if len(settings.names) > 1:
-            raise ValueError(f"matrix needs one score name, got {', '.join(settings.names)}")
+            raise InputError(f"matrix needs one score name, got {', '.join(settings.names)}")
         with self.lock:
             run = self.prepare(settings, texts)
             values, counts = run.score_matrix(**texts)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from infolm_metric.core.checks import (
+    InputError,
     check_at_least,
     check_device,
     check_names,
@@ -54,7 +55,7 @@ class Settings:
     describes its values in messages, by default by their types.
 
     Raises:
-        TypeError, ValueError: a value is invalid; the message names the setting.
+        InputError: a value is invalid; the message names the setting.
     """
 
     # Name of the metric in results and signatures.
@@ -75,17 +76,17 @@ class Settings:
 
     @classmethod
     def of(cls, **values: Any) -> Self:
-        """Return settings with these values; raise TypeError for an unknown name.
+        """Return settings with these values; raise InputError for an unknown name.
 
         >>> Settings.of(temprature=2)
         Traceback (most recent call last):
-        TypeError: unknown setting 'temprature'; known: none
+        infolm_metric.InputError: unknown setting 'temprature'; known: none
         """
         check_names(values, field_types(cls))
         return cls(**values)
 
     def replace(self, **values: Any) -> Self:
-        """Return a copy with changed values; raise TypeError for an unknown name."""
+        """Return a copy with changed values; raise InputError for an unknown name."""
         check_names(values, field_types(type(self)))
         return dataclasses.replace(self, **values) if values else self
 
@@ -215,7 +216,7 @@ class ModelSettings(Settings):
             if type(getattr(self, name)).__module__ == "torch":
                 object.__setattr__(self, name, str(getattr(self, name)).removeprefix("torch."))
         if isinstance(self.device, int):
-            raise TypeError(
+            raise InputError(
                 f"device must be a name such as 'cpu' or 'cuda:0', got {self.device!r}; "
                 f"use device='cuda:{self.device:d}' for this GPU"
             )
@@ -248,7 +249,7 @@ class ModelSettings(Settings):
         similar = get_close_matches(str(name).lower(), [BUNDLED], cutoff=0.75)
         if similar and name != BUNDLED and "/" not in str(name):
             source = "model_name_or_path" if self.model_name_or_path else self.model_variable
-            raise ValueError(f"unknown {source} {name!r}; did you mean {BUNDLED!r}?")
+            raise InputError(f"unknown {source} {name!r}; did you mean {BUNDLED!r}?")
         return str(name)
 
 
@@ -364,7 +365,7 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
     path = BUNDLED_FOLDER / "idf.json" if value == BUNDLED else Path(value).expanduser()
     if not path.is_file():
         words = ("references", "separate", "none", BUNDLED)
-        raise ValueError(
+        raise InputError(
             "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path to a "
             f"saved table, but there is no file {str(path)!r}; create one with `infolm idf`, or "
             f"use a known word ({nearest(value, words)})"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Mapping
 from typing import Any
 
+from infolm_metric.core.checks import InputError
+
 # Versions that a short signature leaves out.
 VERSIONS = ("transformers", "torch")
 _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
@@ -49,7 +51,7 @@ class Signature(str):
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Parse a signature string; raise ValueError if a field has no value.
+        """Parse a signature string; raise InputError if a field has no value.
 
         >>> Signature.parse("metric:infolm|model:a%7Cb").fields
         {'metric': 'infolm', 'model': 'a|b'}
@@ -58,7 +60,7 @@ class Signature(str):
         for field in text.split("|") if text else ():
             name, mark, word = field.partition(":")
             if not mark:
-                raise ValueError(f"signature fields must have the form name:value, got {field!r}")
+                raise InputError(f"signature fields must have the form name:value, got {field!r}")
             fields[name] = word.replace("%7C", "|").replace("%25", "%")
         return cls(fields)
 

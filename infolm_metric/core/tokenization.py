@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from infolm_metric.core.checks import InputError
+
 PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
 TEXTS_PER_STEP = 1000  # texts tokenized at a time
 # Maximum tokens per forward pass by device type, for batch_size="auto".
@@ -63,17 +65,17 @@ class Window:
 def check_max_length(
     max_length: int | None, special_tokens: int, limit: int | None = None, texts: int = 1
 ) -> None:
-    """Raise ValueError if `max_length` exceeds the limit or leaves no room for a token per text."""
+    """Raise InputError if `max_length` exceeds the limit or leaves no room for a token per text."""
     least = special_tokens + texts
     if max_length is not None and max_length < least:
         content = "one token" if texts == 1 else "one token of each text"
-        raise ValueError(
+        raise InputError(
             f"max_length must be at least {least} ({content} and {special_tokens} special tokens), "
             f"got {max_length!r}"
         )
     if max_length is not None and limit is not None and max_length > limit:
         remedy = "; use long_text='window' for longer texts" if texts == 1 else ""
-        raise ValueError(
+        raise InputError(
             f"max_length must be at most {limit}, the model's maximum length, got "
             f"{max_length!r}{remedy}"
         )
@@ -159,7 +161,7 @@ def tokenize(
 
     Positions that the tokenizer flags as special are not maskable; unknown tokens and special
     strings in the text are maskable. Depending on `long_text`, texts longer than `max_length` are
-    truncated ("truncate"), returned whole ("window") or rejected with a ValueError ("error").
+    truncated ("truncate"), returned whole ("window") or rejected with an InputError ("error").
     """
     for start in range(0, len(texts), TEXTS_PER_STEP):
         encoded = tokenizer(
@@ -180,7 +182,7 @@ def tokenize(
                 max_length is not None and len(ids) > max_length,
             )
             if text.too_long and long_text == "error":
-                raise ValueError(
+                raise InputError(
                     f"texts must have at most max_length={max_length!r} tokens, got {len(ids)}: "
                     f"{texts[start + offset][:60]!r}...; shorten the text, or set "
                     f"long_text='truncate' or long_text='window'"
@@ -270,7 +272,7 @@ def tokenizer_fingerprint(tokenizer: Any) -> str:
     False
     """
     if not hasattr(tokenizer, "all_special_ids"):
-        raise TypeError(
+        raise InputError(
             "tokenizer must be a tokenizer of transformers, such as InfoLMScorer(...).tokenizer, "
             f"got {tokenizer!r:.60}"
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
-from infolm_metric.core.checks import check_known, check_value
+from infolm_metric.core.checks import InputError, check_known, check_value
 
 Symmetrization = Literal["jeffreys", "jensen", "none", "reverse"]
 SYMMETRIZATIONS = {  # pairs (x, y) over which D(x, y) is averaged, with m = (p + q) / 2
@@ -176,7 +176,7 @@ ALIASES: dict[str, str] = {
 def resolve(name: str | Measure) -> Measure:
     """Return a measure by its full name or alias; a `Measure` is returned unchanged.
 
-    Raises ValueError with the closest known name if `name` is unknown.
+    Raises InputError with the closest known name if `name` is unknown.
 
     >>> resolve("fisher_rao").name
     'fisher_rao_distance'
@@ -193,7 +193,7 @@ def check_parameters(
 ) -> dict[str, float]:
     """Check the parameters that a measure uses, and return them by name.
 
-    Raises ValueError if one of them is missing, not a finite number, or outside its domain.
+    Raises InputError if one of them is missing, not a finite number, or outside its domain.
 
     >>> check_parameters("renyi_divergence", alpha=2, beta=7)
     {'alpha': 2.0}
@@ -201,7 +201,7 @@ def check_parameters(
     measure = resolve(measure)
     parameters = _parse_numbers(measure, alpha, beta)
     if problem := _domain_error(measure, parameters):
-        raise ValueError(f"{measure.name} requires {problem}")
+        raise InputError(f"{measure.name} requires {problem}")
     return parameters
 
 
@@ -210,7 +210,7 @@ def upper_bound(
 ) -> float:
     """Return the upper bound of the values of `measures.compare` for any vocabulary, or infinity.
 
-    `symmetrize` is "jeffreys", "jensen", "none" or "reverse". Raises ValueError if a name is
+    `symmetrize` is "jeffreys", "jensen", "none" or "reverse". Raises InputError if a name is
     unknown or a parameter is outside its domain.
 
     >>> round(upper_bound("kl_divergence", symmetrize="jensen"), 4)  # log 2
@@ -230,7 +230,7 @@ def parameter_grid(
 ) -> list[tuple[float | None, float | None]]:
     """Return the distinct pairs of `alphas` and `betas` in a measure's domain.
 
-    A parameter that the measure does not use is None. Raises ValueError if a value is missing or
+    A parameter that the measure does not use is None. Raises InputError if a value is missing or
     not a finite number.
 
     >>> parameter_grid("renyi_divergence", [0.5, 1, 2], [None])
@@ -243,7 +243,7 @@ def parameter_grid(
 
 
 def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
-    """Convert the parameters of a measure to floats; raise ValueError if one is not finite."""
+    """Convert the parameters of a measure to floats; raise InputError if one is not finite."""
     numbers = {}
     for parameter in measure.parameters:
         value = {"alpha": alpha, "beta": beta}[parameter.name]
@@ -251,7 +251,7 @@ def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
         try:
             numbers[parameter.name] = check_value(parameter.name, scalar, float)
         except (TypeError, ValueError):
-            raise ValueError(
+            raise InputError(
                 f"{measure.name} requires {parameter.name} to be {parameter.domain}, such as 0.5; "
                 f"got {value!r}"
             ) from None

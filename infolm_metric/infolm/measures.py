@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.tokenization import device_limit
 from infolm_metric.infolm.ab_divergence import ab_matrix, ab_terms, ab_value, excess, nonzero
 from infolm_metric.infolm.measure_table import (
@@ -78,7 +79,7 @@ def compare(
     are symmetric and ignore it. `alpha` is a parameter of the alpha, Renyi and AB divergences, and
     `beta` of the beta and AB divergences.
 
-    Raises TypeError if `log_p` or `log_q` is not a tensor, and ValueError if a name is unknown, a
+    Raises InputError if `log_p` or `log_q` is not a tensor, and InputError if a name is unknown, a
     parameter is outside its domain, vocabularies differ, or a row contains NaN, +inf or only -inf.
 
     >>> reference = torch.tensor([[0.5, 0.5], [0.5, 0.5]]).log()
@@ -230,11 +231,11 @@ def _broadcast_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
     """Check that both sides are tensors of compatible shapes, and return their common shape."""
     for name, value in {"log_p": log_p, "log_q": log_q}.items():
         if not isinstance(value, Tensor):
-            raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
+            raise InputError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
     if log_p.ndim and log_q.ndim and log_p.shape[-1] == log_q.shape[-1] > 0:
         with suppress(RuntimeError):  # raised if the leading axes do not broadcast
             return torch.broadcast_shapes(log_p.shape, log_q.shape)
-    raise ValueError(
+    raise InputError(
         "log_p and log_q must have the same vocabulary on the last axis and leading axes that "
         f"broadcast; got shapes {list(log_p.shape)} and {list(log_q.shape)}"
     )
@@ -244,7 +245,7 @@ def _normalize(name: str, log_p: Tensor) -> Tensor:
     """Normalize log-probabilities; return float64 [..., vocab], all entries >= LOWEST_LOG."""
     log_p = to_float64(log_p).log_softmax(-1).clamp(min=LOWEST_LOG)
     if log_p[..., 0].isnan().any():  # one invalid entry makes its whole row NaN
-        raise ValueError(f"{name} must contain log-probabilities, got NaN, +inf or a row of -inf")
+        raise InputError(f"{name} must contain log-probabilities, got NaN, +inf or a row of -inf")
     return log_p
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
 from infolm_metric.core.results import ChunkScores, Result, warn
@@ -192,7 +193,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
 
     `settings` is an `InfoLMSettings` object, or None for the defaults. Settings can also be passed
     as keyword arguments, which every method accepts for a single call. The class and its methods
-    raise TypeError or ValueError if an argument is invalid (checked before loading the model), and
+    raise InputError if an argument is invalid (checked before loading the model), and
     OSError if the model cannot be found.
 
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
@@ -270,7 +271,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         settings = self.settings.replace(**changed)
         texts = check_texts("texts", texts)
         if not texts:
-            raise ValueError("texts is empty. Pass at least one text.")
+            raise InputError("texts is empty. Pass at least one text.")
         pairs = Pairs(texts, [[text] for text in texts])
         with self.lock:
             run = self._run(settings, pairs.texts_by_side)
@@ -292,7 +293,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         check_text("candidate", candidate)
         check_text("reference", reference)
         if len(settings.names) > 1:
-            raise ValueError(
+            raise InputError(
                 "information_measure must be a single measure for explain, got "
                 f"{', '.join(settings.names)}"
             )
@@ -381,10 +382,10 @@ class SweepPlan:
             if values is None:
                 continue
             if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
-                raise TypeError(f"{name}s must be a list of values, got {values!r}")
+                raise InputError(f"{name}s must be a list of values, got {values!r}")
             axes[name] = list(values)
             if not axes[name]:
-                raise ValueError(f"{name}s must contain at least one value, got {values!r}")
+                raise InputError(f"{name}s must contain at least one value, got {values!r}")
         measure = changed.pop("information_measure", settings.names)
         # Start with a measure without parameters, because alpha and beta may come from the lists.
         base = settings.replace(**changed, information_measure="fisher_rao_distance")
@@ -403,7 +404,7 @@ class SweepPlan:
             for alpha, beta in measures.parameter_grid(name, alphas, betas)
         )
         if not grid:
-            raise ValueError(
+            raise InputError(
                 f"alphas={alphas} and betas={betas} contain no values in the domain of "
                 f"{', '.join(names)}; see measures.MEASURES for the domains"
             )

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from infolm_metric.core.checks import check_fraction, score_names
+from infolm_metric.core.checks import InputError, check_fraction, score_names
 from infolm_metric.core.settings import EncodingSettings, IDFSetting
 from infolm_metric.infolm.measure_table import (
     ALIASES,
@@ -41,7 +41,7 @@ class InfoLMSettings(EncodingSettings):
     ['infolm', 'infolm_kl_divergence']
     >>> InfoLMSettings(temperature=0)
     Traceback (most recent call last):
-    ValueError: temperature must be > 0, got 0.0; values from 1 to 2 work best in the paper
+    infolm_metric.InputError: temperature must be > 0, got 0.0; values from 1 to 2 work best in ...
     """
 
     metric = "infolm"
@@ -66,7 +66,7 @@ class InfoLMSettings(EncodingSettings):
         names = score_names("information_measure", self.information_measure, choices, every=True)
         object.__setattr__(self, "information_measure", names)
         if self.temperature <= 0:
-            raise ValueError(
+            raise InputError(
                 f"temperature must be > 0, got {self.temperature!r}; values from 1 to 2 work best "
                 "in the paper"
             )
@@ -74,7 +74,7 @@ class InfoLMSettings(EncodingSettings):
         for name in self.names:
             check_parameters(name, self.alpha, self.beta)
             if self.interpolation == 1 and not math.isfinite(self.upper_bound(name)):
-                raise ValueError(
+                raise InputError(
                     f"interpolation=1 needs a measure with an upper bound, got {name} with "
                     f"symmetrize={self.symmetrize!r}; use a smaller interpolation, "
                     "symmetrize='jensen' or a bounded measure such as fisher_rao_distance"

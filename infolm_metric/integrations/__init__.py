@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text, is_blank, is_missing
 
 
@@ -27,9 +28,9 @@ def require(package: str) -> Iterator[None]:
 
 
 def check_one_score(settings: Any) -> None:
-    """Raise ValueError if the settings request several scores."""
+    """Raise InputError if the settings request several scores."""
     if settings.several:
-        raise ValueError(
+        raise InputError(
             f"{settings.names_field} must be one name, because this framework expects one score, "
             f"got {list(settings.names)}"
         )
@@ -39,13 +40,13 @@ def present_references(name: str, references: Any) -> list[str]:
     """Return a row's references without blank and missing ones; none if all are missing.
 
     `references` is a string, a list of strings or None. `name` is its name in messages. Raises
-    TypeError for other types.
+    InputError for other types.
 
     >>> present_references("answer[0]", ["Paris", None, " "]), present_references("answer[1]", None)
     (['Paris'], [])
     >>> present_references("answer[2]", 1969)
     Traceback (most recent call last):
-    TypeError: answer[2] must be a string, got 1969 (int); convert it...
+    infolm_metric.InputError: answer[2] must be a string, got 1969 (int); convert it...
     """
     if is_missing(references):
         return []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import field_types
 from infolm_metric.integrations import check_one_score, present_references, require
 from infolm_metric.metrics import find
@@ -48,7 +49,7 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
     metric_scorer = metric.scorer_type()(**defaults | settings)
     check_one_score(metric_scorer.settings)
     if metric_scorer.settings.idf_sides:
-        raise ValueError(
+        raise InputError(
             "idf must be False, 'bundled' or the path to a table, because samples are scored one "
             f"at a time, got {metric_scorer.settings.idf_sides[0]!r}"
         )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.scorer import Scorer
@@ -37,7 +38,7 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
     `references` contains the document's references, or a single entry with the list of references.
     `predictions` is a list whose only entry is the output. `settings` are settings of the metric; a
     task uses the settings of its first document. Blank and missing references are left out. Raises
-    TypeError or ValueError if a text is not a string, or `predictions` has another length.
+    InputError if a text is not a string, or `predictions` has another length.
 
     >>> pass_through([["A cat.", "The cat."]], ["Cats."], idf=False)
     (['A cat.', 'The cat.'], 'Cats.', {'idf': False})
@@ -46,7 +47,7 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
     group = present_references("references", references[0] if single else references)
     outputs = check_texts("predictions", predictions)
     if len(outputs) != 1:
-        raise ValueError(f"predictions must contain one output, got {len(outputs)}")
+        raise InputError(f"predictions must contain one output, got {len(outputs)}")
     return group, outputs[0], settings
 
 
@@ -62,7 +63,7 @@ def document_metric(name: str) -> Callable[..., Item]:
             return pass_through(references, predictions, **settings)
         except TypeError as error:
             # After a TypeError, lm-eval retries with other arguments and hides the message.
-            raise ValueError(f"{name}: {error}") from error
+            raise InputError(f"{name}: {error}") from error
 
     return check
 
@@ -72,7 +73,7 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
 
     def score(items: Sequence[Any]) -> float:
         if isinstance(items[0], int | float):
-            raise ValueError(
+            raise InputError(
                 f"{name} requires texts, got the number {items[0]!r}; if doc_to_target returns "
                 "lists, pass the references with pass_through in process_results instead"
             )

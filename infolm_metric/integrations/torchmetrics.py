@@ -31,7 +31,7 @@ class TextMetric(torchmetrics.Metric):
 
     The keyword arguments are settings of the metric. As in torchmetrics, `model_name_or_path` can
     be passed positionally. `process_group` contains the participating ranks (default: all). Raises
-    TypeError or ValueError if a setting is unknown or invalid.
+    InputError if a setting is unknown or invalid.
     """
 
     scorer_type: ClassVar[type[Scorer[Any]]]
@@ -60,7 +60,7 @@ class TextMetric(torchmetrics.Metric):
         """Store pairs for `compute`.
 
         `preds` is a list of candidates, possibly empty. `target` contains a reference or a list of
-        references for each candidate. Raises TypeError or ValueError if an argument is invalid.
+        references for each candidate. Raises InputError if an argument is invalid.
         """
         if pairs := check_pairs(preds, target, allow_empty=True):
             # A new list, because loaded checkpoints and `Running` share the old one.
@@ -70,7 +70,7 @@ class TextMetric(torchmetrics.Metric):
         """Return the mean score over all pairs on all ranks since the last `reset`.
 
         The result is a float tensor, or a dictionary from score names to tensors if the settings
-        request several scores. Raises TypeError, ValueError or RuntimeError as `distributed_score`
+        request several scores. Raises InputError or RuntimeError as `distributed_score`
         does, and OSError if the model cannot be found.
         """
         predictions, references = decode(self.pairs)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.scorer import Scorer
@@ -39,12 +40,12 @@ class Reward:
         last message from the assistant is scored. The reference column contains a reference or a
         list of references for each completion. Blank and missing references are left out. Rows
         without another reference get None, with which TRL skips a reward function. Raises
-        TypeError or ValueError if the column is missing, or a completion or reference has the
+        InputError if the column is missing, or a completion or reference has the
         wrong type.
         """
         column = self.reference_column
         if column not in columns:
-            raise ValueError(
+            raise InputError(
                 f"the data set has no reference column {column!r} (columns: "
                 f"{', '.join(columns) or 'none'}). Set reference_column."
             )
@@ -57,7 +58,7 @@ class Reward:
             for row, references in enumerate(as_list(column, columns[column]))
         ]
         if not texts or len(texts) != len(groups):
-            raise ValueError(
+            raise InputError(
                 f"completions and {column} must have the same length, at least 1, got "
                 f"{len(texts)} and {len(groups)}"
             )
@@ -85,7 +86,7 @@ def reward(scorer: Scorer[Any], reference_column: str = "reference") -> Reward:
     """Return a reward function that uses a scorer and can be pickled.
 
     `scorer` has a single score, such as `AnswerCheckScorer()`. `reference_column` is the
-    column of references. Raises ValueError if the scorer has several scores, or token weights that
+    column of references. Raises InputError if the scorer has several scores, or token weights that
     depend on the batch.
 
     >>> from infolm_metric import AnswerCheckScorer
@@ -96,7 +97,7 @@ def reward(scorer: Scorer[Any], reference_column: str = "reference") -> Reward:
     """
     check_one_score(scorer.settings)
     if scorer.settings.idf_sides:
-        raise ValueError(
+        raise InputError(
             f"idf must be False, 'bundled' or a table, got {scorer.settings.idf_sides[0]!r}; IDF "
             "cannot be estimated from a batch of completions"
         )
@@ -108,7 +109,7 @@ def completion_text(completion: Any, name: str = "completion") -> str:
 
     A message without a role counts as an assistant message. Images, reasoning, tool calls and other
     parts that are not text are left out. `name` is the name of the completion in messages. Raises
-    TypeError if the completion is neither a string nor a list of messages.
+    InputError if the completion is neither a string nor a list of messages.
 
     >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])
     'Yes.'
@@ -117,7 +118,7 @@ def completion_text(completion: Any, name: str = "completion") -> str:
         check_text(name, completion)
         return completion
     if not isinstance(completion, list | tuple):
-        raise TypeError(
+        raise InputError(
             f"{name} must be a string or a list of messages, such as "
             f'[{{"role": "assistant", "content": "Yes."}}], got {completion!r:.60}'
         )
@@ -125,7 +126,7 @@ def completion_text(completion: Any, name: str = "completion") -> str:
     for index, message in enumerate(completion):
         label = f"{name}[{index}]"
         if not isinstance(message, Mapping):
-            raise TypeError(f"{label} must be a message (a dictionary), got {message!r:.60}")
+            raise InputError(f"{label} must be a message (a dictionary), got {message!r:.60}")
         if message.get("role") in (None, "assistant"):
             last = content_text(message.get("content"), f"{label}['content']")
     return last
@@ -139,12 +140,12 @@ def content_text(content: Any, name: str) -> str:
         check_text(name, content)
         return content
     if not isinstance(content, list | tuple):
-        raise TypeError(f"{name} must be a string, a list of parts or None, got {content!r:.60}")
+        raise InputError(f"{name} must be a string, a list of parts or None, got {content!r:.60}")
     texts = []
     for index, part in enumerate(content):
         label = f"{name}[{index}]"
         if not isinstance(part, str | Mapping):
-            raise TypeError(f"{label} must be a string or a dictionary, got {part!r:.60}")
+            raise InputError(f"{label} must be a string or a dictionary, got {part!r:.60}")
         if isinstance(part, str) or part.get("type") in (None, "text"):
             text = part if isinstance(part, str) else part.get("text") or ""
             check_text(label, text)

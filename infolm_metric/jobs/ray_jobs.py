@@ -24,6 +24,7 @@ from ray.data.datasource import BlockBasedFileDatasink
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, resolve_baseline
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import check_exists
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
@@ -78,7 +79,7 @@ def score_dataset(
         **settings: settings of the metric.
 
     Raises:
-        TypeError, ValueError: a setting is invalid, or a column would be overwritten. Invalid rows,
+        InputError: a setting is invalid, or a column would be overwritten. Invalid rows,
             and workers with a different signature, raise errors when the result is read.
         OSError: the model cannot be loaded.
     """
@@ -136,14 +137,14 @@ class _ParquetFiles(BlockBasedFileDatasink):
 
 
 def check_output(output: str) -> None:
-    """Raise ValueError unless the output is a new folder whose name ends in .parquet."""
+    """Raise InputError unless the output is a new folder whose name ends in .parquet."""
     if Path(output).suffix.lower() != ".parquet":
-        raise ValueError(
+        raise InputError(
             "with --engine ray, the output must be a folder whose name ends in .parquet, got "
             f"{output!r}"
         )
     if Path(output).exists():  # Ray would add files to the folder
-        raise ValueError(f"{output} already exists; choose a new folder")
+        raise InputError(f"{output} already exists; choose a new folder")
 
 
 def _open_source(source: Source, names: Sequence[str]) -> tuple[Dataset, RestoreRow]:
@@ -162,13 +163,13 @@ def _open_source(source: Source, names: Sequence[str]) -> tuple[Dataset, Restore
             tables = TableFiles(files, data.read)
             schema = read_schema(tables, source, names)
             if not schema.rows:
-                raise ValueError(f"{source.name} has no rows; add one row per pair")
+                raise InputError(f"{source.name} has no rows; add one row per pair")
             return open_tables(tables, schema), schema.restore
         dataset = ray.data.read_parquet(paths)
     else:
         dataset, restore_row = ray.data.from_huggingface(data), row_type(data)
     if not dataset.take(1):
-        raise ValueError(f"{source.name} has no rows; add one row per pair")
+        raise InputError(f"{source.name} has no rows; add one row per pair")
     return dataset, restore_row
 
 
@@ -241,7 +242,7 @@ def _count(dataset: Dataset, scorer: Scorer[Any], columns: Columns) -> CorpusSta
     rows = counts.iter_rows()
     statistics = sum((pickle.loads(row["counts"]) for row in rows), CorpusStatistics())
     if not statistics.tables:
-        raise ValueError("the data set has no rows; add one row per pair")
+        raise InputError("the data set has no rows; add one row per pair")
     return statistics
 
 
@@ -269,7 +270,7 @@ class _Worker:
         """The worker's run. Ray does not propagate errors from the constructor."""
         run = self.scorer.prepare(corpus=self.statistics, baseline=self.baseline)
         if difference := Signature(self.signature_fields).differences(run.signature):
-            raise ValueError(
+            raise InputError(
                 f"a worker's signature differs from the driver's: {difference}; install the same "
                 "model and package versions on all workers"
             )
@@ -319,13 +320,13 @@ def _pairs(rows: pyarrow.Table, columns: Columns) -> Pairs:
 
 
 def _unwrap_error(error: BaseException, source: str = "") -> BaseException:
-    """Return the ValueError, TypeError or OSError that Ray wrapped, or else the error itself.
+    """Return the InputError or OSError that Ray wrapped, or else the error itself.
 
     The message starts with the name of the source if it is passed, and omits Ray's advice.
     """
     inner: BaseException | None = error
     while inner is not None:
-        kind = next((k for k in (ValueError, TypeError, OSError) if isinstance(inner, k)), None)
+        kind = next((k for k in (InputError, OSError) if isinstance(inner, k)), None)
         if kind and not isinstance(inner, ray.exceptions.RayError):
             message = f"{source}: {inner}" if source else str(inner)
             return kind(message.partition("\nFailed to ")[0])

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow
 import ray.data
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import json_line
 from infolm_metric.core.inputs import batches
 from infolm_metric.core.results import user_stacklevel
@@ -158,7 +159,7 @@ def find_tables(path: str) -> list[str]:
     endings = sorted({file_ending(file) for file in files})
     if len(endings) != 1 or endings[0] not in TABLES:
         found = ", ".join(map(repr, endings)) or "no files"
-        raise ValueError(
+        raise InputError(
             f"{path} must contain tables of one format ({', '.join(TABLES)}), got {found}. Convert "
             "or move the other files"
         )

@@ -29,7 +29,7 @@ from tqdm import tqdm
 
 from infolm_metric.core import files
 from infolm_metric.core.baselines import resolve_baseline
-from infolm_metric.core.checks import check_whole
+from infolm_metric.core.checks import InputError, check_whole
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
@@ -72,20 +72,20 @@ class JobRecord:
             record = json.loads(file.read_bytes())
             return cls(Signature.parse(record.pop("signature")), **record)
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise ValueError(f"{file} is not a job record of this version; {RESTART}") from None
+            raise InputError(f"{file} is not a job record of this version; {RESTART}") from None
 
     def write(self, file: Path) -> None:
         files.write_text(file, json.dumps(vars(self)) + "\n")
 
     def check(self, job: JobRecord, output: str | os.PathLike[str]) -> None:
-        """Raise ValueError if the requested job has different settings or a different input."""
+        """Raise InputError if the requested job has different settings or a different input."""
         if changes := self.signature.differences(job.signature):
-            raise ValueError(
+            raise InputError(
                 f"the settings differ from the settings of the job in {output}: {changes}; use the "
                 f"same settings, {RESTART}"
             )
         if (self.rows, self.digest) != (job.rows, job.digest):
-            raise ValueError(
+            raise InputError(
                 f"the input differs from the input of the job in {output}: it had {self.rows} rows "
                 f"(digest {self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}); "
                 f"use the same input, {RESTART}"
@@ -134,9 +134,9 @@ def run_job(
         job = JobRecord.read(record) if (part.exists() or path.exists()) and not restart else None
         replaceable = path.is_file() and (job or restart or path.stat().st_size == 0)
         if path.exists() and not replaceable:
-            raise ValueError(f"{output} exists and was not written by a job; {RESTART}")
+            raise InputError(f"{output} exists and was not written by a job; {RESTART}")
         if part.exists() and part.stat().st_size and not (job or restart):
-            raise ValueError(f"{part} exists, but its record {record} does not; move it, {RESTART}")
+            raise InputError(f"{part} exists, but its record {record} does not; move it, {RESTART}")
         names = [PAIR, *settings.all_columns(baseline is not None)]
         digest, references, run = _read(source, run, names, bar)
         rows = sum(references.values())
@@ -172,7 +172,7 @@ def _resume(
         if path.exists():
             shutil.copymode(path, part)
         if file.seek(0, os.SEEK_END) < job.size:
-            raise ValueError(f"{part} was truncated after it was written; {RESTART}")
+            raise InputError(f"{part} was truncated after it was written; {RESTART}")
         file.truncate(job.size)
         try:
             for rows in batches(islice(source.rows(), job.done, None), chunk):
@@ -203,9 +203,9 @@ def _resume(
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
-    """Raise ValueError if the input already has one of the columns that scoring adds."""
+    """Raise InputError if the input already has one of the columns that scoring adds."""
     if duplicates := [name for name in names if name in columns]:
-        raise ValueError(
+        raise InputError(
             f"{where}: column {duplicates[0]!r} already exists, but scoring adds a column with "
             "the same name; rename or drop the input column"
         )
@@ -240,7 +240,7 @@ def _read(
         references.update(pairs.counts)
         statistics += run.count(pairs.texts_by_side)
     if not references:
-        raise ValueError(f"{source.name} has no rows. Add one row per pair.")
+        raise InputError(f"{source.name} has no rows. Add one row per pair.")
     return digest.hexdigest(), references, run.with_statistics(statistics)
 
 
@@ -273,7 +273,7 @@ def _locked(output: str | os.PathLike[str]) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise ValueError(
+        raise InputError(
             f"another job is writing to {output}; wait for it to finish, or choose another output"
         ) from None
     except (OSError, NotImplementedError) as error:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, package_baseline
-from infolm_metric.core.checks import check_fraction, check_value
+from infolm_metric.core.checks import InputError, check_fraction, check_value
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Run
@@ -71,7 +71,7 @@ class CombinedMetric:
         if ends := self._baseline_range:
             return ends
         if self.baseline:
-            raise ValueError(
+            raise InputError(
                 f"combine_baseline {self.baseline}: its mean is the best score. Use varied texts."
             )
         if not all(map(math.isfinite, bounds)):
@@ -114,7 +114,7 @@ def combine(
     translation and 0.8 for summarization. `higher_is_better` is False if lower `other_scores` are
     better.
 
-    Raises TypeError or ValueError if there are fewer than two scores, the lists differ in length, a
+    Raises InputError if there are fewer than two scores, the lists differ in length, a
     score is not a finite number, or the weight is not a number from 0 to 1.
 
     >>> combine([0.875, 0.125, 0.5], [0.25, 0.75, 0.5], nli_weight=0.25, higher_is_better=False)
@@ -122,7 +122,7 @@ def combine(
     """
     nli, other = _check("nli_scores", nli_scores), _check("other_scores", other_scores)
     if len(nli) != len(other):
-        raise ValueError(
+        raise InputError(
             f"nli_scores and other_scores must have equal length, got {len(nli)} and {len(other)}"
         )
     check_fraction("nli_weight", check_value("nli_weight", nli_weight, float), "")
@@ -147,8 +147,8 @@ def _check(name: str, scores: Any) -> np.ndarray:
     """Check scores and return them as float64 [pairs]."""
     try:
         values = check_value(name, scores, tuple[float, ...])
-    except TypeError as error:
-        raise TypeError(f"{error}; pass scores such as result.scores['e']") from None
+    except InputError as error:
+        raise InputError(f"{error}; pass scores such as result.scores['e']") from None
     if len(values) < 2:
-        raise ValueError(f"{name} must be a list of at least 2 scores, got {scores!r:.60}")
+        raise InputError(f"{name} must be a list of at least 2 scores, got {scores!r:.60}")
     return np.array(values)

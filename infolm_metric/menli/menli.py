@@ -65,12 +65,12 @@ class MENLI(evaluate_metric.EvaluateMetric):
 
     Keyword arguments are the settings of `MENLISettings`, used as defaults by `compute`, and the
     arguments that `evaluate.load` passes to every metric; `config_name` must be None, because there
-    are no configurations. The first call to `compute` loads the model. Raises TypeError or
-    ValueError if a setting is unknown or invalid.
+    are no configurations. The first call to `compute` loads the model. Raises
+    InputError if a setting is unknown or invalid.
 
     >>> MENLI(formula="c-e")
     Traceback (most recent call last):
-    ValueError: unknown formula 'c-e'; known: 'e', '-c', 'e-n', 'e-c', 'e-n-2c'
+    infolm_metric.InputError: unknown formula 'c-e'; known: 'e', '-c', 'e-n', 'e-c', 'e-n-2c'
     """
 
     scorer_type = MENLIScorer

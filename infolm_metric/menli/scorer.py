@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_texts
 from infolm_metric.core.results import ChunkScores, reduce_references
@@ -102,7 +103,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
 
     `settings` is a `MENLISettings` object, or None for the defaults. Settings can also be passed as
     keyword arguments, which every method accepts for a single call. The class and its methods raise
-    TypeError or ValueError if an argument is invalid (checked before loading the model), and
+    InputError if an argument is invalid (checked before loading the model), and
     OSError if the model cannot be found.
 
     >>> scorer = MENLIScorer(model_name_or_path="bundled")
@@ -133,7 +134,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
         run = super().make_run(settings, baseline, other=self._combined(settings), **fields)
         formulas = [name for name in settings.names if name != "e"]
         if formulas and not run.labels.three_way:
-            raise ValueError(
+            raise InputError(
                 f"formula={formulas[0]!r} needs an NLI model with three labels, but "
                 f"{settings.model_name_or_path!r} has two labels, entailment and not_entailment. "
                 "Use formula='e' or another model."

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, resolve_baseline
-from infolm_metric.core.checks import check_fraction, score_names
+from infolm_metric.core.checks import InputError, check_fraction, score_names
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import BUNDLED, Settings
 from infolm_metric.models.nli_settings import NLISettings
@@ -67,7 +67,7 @@ class MENLISettings(NLISettings):
     ('e', 'e-c')
     >>> MENLISettings(combine_with="infolm", nli_weight=1.5)
     Traceback (most recent call last):
-    ValueError: nli_weight must ... between 0 and 1..., got 1.5
+    infolm_metric.InputError: nli_weight must ... between 0 and 1..., got 1.5
     """
 
     metric = "menli"
@@ -97,7 +97,7 @@ class MENLISettings(NLISettings):
         if self.combine_with is None:
             for name in ("nli_weight", "combine_baseline"):
                 if getattr(self, name) is not None:
-                    raise ValueError(
+                    raise InputError(
                         f"{name} requires a combination with another metric, got "
                         f"{getattr(self, name)} without combine_with; add it, or omit {name}"
                     )
@@ -107,7 +107,7 @@ class MENLISettings(NLISettings):
         if self.other is not None and (
             len(self.other.names) != 1 or self.other.metric not in COMBINABLE
         ):
-            raise ValueError(
+            raise InputError(
                 f"combine_with must be {' or '.join(COMBINABLE)} with a single score, got "
                 f"{self.other.metric} with {', '.join(self.other.names)}"
             )

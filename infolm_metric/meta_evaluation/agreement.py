@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.core.checks import check_known
+from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.files import finite
 from infolm_metric.core.inputs import counted
 from infolm_metric.meta_evaluation import correlations, significance
@@ -116,7 +116,7 @@ def agreement(
     """Correlate every metric with every human criterion.
 
     For each criterion, all metrics are compared on the same resamples of the same samples. Raises
-    TypeError or ValueError if a name or a number is invalid, the grids differ in shape or contain
+    InputError if a name or a number is invalid, the grids differ in shape or contain
     infinities, there is no criterion or no metric, or all scores in a grid are equal.
 
     Args:
@@ -144,7 +144,7 @@ def agreement(
     (1.0, True)
     """
     if not (human and metrics):
-        raise ValueError(
+        raise InputError(
             "agreement needs at least one criterion and one metric, got "
             f"{len(human)} and {len(metrics)}"
         )
@@ -166,8 +166,8 @@ def agreement(
         grids = [criterion_grid, *metrics.values()]
         try:
             (human_grid, *grids), dropped[criterion] = correlations.common_scores(grids, missing)
-        except ValueError as error:
-            raise ValueError(f"criterion {criterion!r}: {error}") from None
+        except InputError as error:
+            raise InputError(f"criterion {criterion!r}: {error}") from None
         rows, columns = human_grid.shape
         n_systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
         axes = "both" if has_systems else "systems"  # without systems, the rows are the texts
@@ -190,7 +190,7 @@ def comparison_metrics(
     """
     names = list(metrics)
     if LENGTH in names:
-        raise ValueError(
+        raise InputError(
             f"a metric is named {LENGTH!r}, which is reserved for text lengths; rename the metric"
         )
     against = list(dict.fromkeys([against] if isinstance(against, str) else against))

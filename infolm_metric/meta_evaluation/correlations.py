@@ -7,12 +7,12 @@ equation 2), or "segment" to compare the scores within each sample and average o
 (equation 1). With [texts], the only level is "segment", which compares all texts. If `missing` is
 "drop", a sample is skipped if any system has no score, so that all systems are compared on the same
 samples; "available" uses all scores of each system. Results are NaN if they are not defined. Public
-statistics raise ValueError if the grids differ in shape, contain infinities or have no common
+statistics raise InputError if the grids differ in shape, contain infinities or have no common
 scores, if a name is unknown, or if the level is "system" but the systems are unknown.
 
 The coefficients of `x` and `y`, float64 [..., n] -> [...], are from -1 to 1, or NaN if x or y is
 constant. Leading axes broadcast, positions at which x or y is NaN are skipped, and infinities raise
-ValueError. The coefficients equal scipy's, but are vectorized, because resampling computes
+InputError. The coefficients equal scipy's, but are vectorized, because resampling computes
 thousands of them.
 """
 
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau, rankdata
 
-from infolm_metric.core.checks import check_known
+from infolm_metric.core.checks import InputError, check_known
 
 LEVELS = ("system", "segment")
 MISSING = ("drop", "available")
@@ -195,27 +195,27 @@ def calibrated_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "d
 
 
 def check_levels(levels: Sequence[str], systems: bool) -> None:
-    """Raise ValueError for an unknown level, or for the system level without systems."""
+    """Raise InputError for an unknown level, or for the system level without systems."""
     for level in levels:
         check_known("level", level, LEVELS)
     if "system" in levels and not systems:
-        raise ValueError(
+        raise InputError(
             "the system level requires a system for each row; add a 'system' column, or use the "
             "segment level"
         )
 
 
 def check_grids(grids: Mapping[str, np.ndarray]) -> None:
-    """Raise ValueError unless the grids have the same shape and no infinities.
+    """Raise InputError unless the grids have the same shape and no infinities.
 
     >>> check_grids({"human": np.zeros((2, 3)), "metric": np.zeros((2, 1))})
     Traceback (most recent call last):
-    ValueError: human and metric must have the same shape, [systems, samples], got [2, 3] and [2, 1]
+    infolm_metric.InputError: human and metric must have the same shape, [systems, samples], ...
     """
     first_name, first_grid = next(iter(grids.items()))
     for name, grid in grids.items():
         if np.shape(grid) != np.shape(first_grid) or np.ndim(grid) not in (1, 2):
-            raise ValueError(
+            raise InputError(
                 f"{first_name} and {name} must have the same shape, [systems, samples], "
                 f"got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
             )
@@ -224,7 +224,7 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
 
 def check_finite(name: str, scores: np.ndarray) -> None:
     if np.isinf(scores).any():
-        raise ValueError(f"{name} must be finite, or NaN for missing scores, got an infinite score")
+        raise InputError(f"{name} must be finite, or NaN for missing scores, got an infinite score")
 
 
 def common_scores(
@@ -240,13 +240,13 @@ def common_scores(
     present = ~np.any([np.isnan(grid) for grid in grids], axis=0)
     if present.ndim == 1:
         if present.sum() < 2:
-            raise ValueError(f"need at least two texts with no missing scores, got {present.sum()}")
+            raise InputError(f"need at least two texts with no missing scores, got {present.sum()}")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     if missing == "available" and not present.any(1).all():
-        raise ValueError("a system has no scores; exclude it with exclude_systems")
+        raise InputError("a system has no scores; exclude it with exclude_systems")
     columns = present.any(0) if missing == "available" else present.all(0)
     if not columns.any():
-        raise ValueError(
+        raise InputError(
             "no sample has scores for every system; use --exclude-system to exclude systems that "
             "lack scores (in Python: exclude_systems, or missing='available')"
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from infolm_metric.core.checks import check_whole
+from infolm_metric.core.checks import InputError, check_whole
 from infolm_metric.meta_evaluation.significance import CONFIDENCE
 
 STRATA = 10
@@ -73,7 +73,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
 
     The estimate equals the mean of the ratings if no slope can be used, as with fewer than 3
     ratings, equal metric scores, or no unrated rows. If all ratings are equal, the interval is
-    NaN. Raises ValueError if the arrays differ in shape, or a metric score is not finite.
+    NaN. Raises InputError if the arrays differ in shape, or a metric score is not finite.
 
     >>> random = np.random.default_rng(0)
     >>> human = random.normal(70, 10, size=500)
@@ -90,9 +90,9 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     human, metric = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
     if human.shape != metric.shape or human.ndim != 1:
         shapes = f"{list(human.shape)} and {list(metric.shape)}"
-        raise ValueError(f"human and metric must be lists of equal length, got shapes {shapes}")
+        raise InputError(f"human and metric must be lists of equal length, got shapes {shapes}")
     if not np.isfinite(metric).all():
-        raise ValueError("metric must be finite; remove the rows without a finite score")
+        raise InputError("metric must be finite; remove the rows without a finite score")
     is_rated = ~np.isnan(human)
     y, m = human[is_rated], metric[is_rated]
     rated, rows = len(y), len(human)
@@ -162,10 +162,10 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
 
 
 def check_count(count: int, ids: int) -> None:
-    """Raise ValueError unless `count` is between 3 and the number of ids."""
+    """Raise InputError unless `count` is between 3 and the number of ids."""
     check_whole("number of ids to rate", count, least=MINIMUM)
     if count > ids:
-        raise ValueError(f"number of ids to rate must be at most {ids} (all ids), got {count}")
+        raise InputError(f"number of ids to rate must be at most {ids} (all ids), got {count}")
 
 
 def expected_width(rated: int, rows: int, correlation: float) -> float:

@@ -13,7 +13,7 @@ PANEL_INCHES = (3.2, 1.2, 0.28)  # width, height without metrics, additional hei
 
 
 def check_plot(path: str | PathLike[str]) -> None:
-    """Raise ImportError if matplotlib is missing, or ValueError for an unsupported format."""
+    """Raise ImportError if matplotlib is missing, or InputError for an unsupported format."""
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:
@@ -32,7 +32,7 @@ def plot_agreement(
 
     `table` is the result of `agreement`. The extension of `path` selects the format, such as .png,
     .svg or .pdf. Raises ImportError if matplotlib is missing (the `plots` extra installs it),
-    ValueError if the format is unknown or the statistic is not in the table, and OSError if the
+    InputError if the format is unknown or the statistic is not in the table, and OSError if the
     file cannot be written.
 
     >>> import numpy as np, tempfile

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from infolm_metric.core.checks import check_known
+from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.inputs import as_list
 from infolm_metric.tables import Row, cell, parse_pair, read_rows
 
@@ -98,7 +98,7 @@ class Ratings:
     def select(self, samples: Iterable[str]) -> Ratings:
         """Return the ratings of all systems for some `samples`, in their current order.
 
-        Raises ValueError if an id is unknown.
+        Raises InputError if an id is unknown.
         """
         ids = dict.fromkeys(map(_format_name, samples))
         for name in ids:
@@ -159,7 +159,7 @@ def read_ratings(
         or systems, the sample ids are the row numbers.
 
     Raises:
-        ValueError, TypeError: a column is missing or has a similar name, a score is not a finite
+        InputError: a column is missing or has a similar name, a score is not a finite
             number, two rows have the same system and sample, there are fewer than two systems or
             samples, all scores of a criterion or metric are equal, or a system or id to exclude
             does not occur.
@@ -168,7 +168,7 @@ def read_ratings(
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
     >>> read_ratings(rows)
     Traceback (most recent call last):
-    ValueError: row 2: system 'A' already has a text for id '1' in row 1; remove one of them
+    infolm_metric.InputError: row 2: system 'A' already has a text for id '1' in row 1; remove ...
     """
     exclusions = {
         "system": {*map(_format_name, as_list("exclude_systems", exclude_systems))},
@@ -195,12 +195,12 @@ def read_ratings(
         if len(values) < 2 and (values is samples or (system and correlated)):
             skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
             unit = f"values of {name!r}" if system else "texts"
-            raise ValueError(
+            raise InputError(
                 f"{file}the table must have at least two {unit}, got {len(values)}{skipped}. "
                 "Add rows."
             )
     if overlap := human.keys() & metric_scores.keys():
-        raise ValueError(f"{file}{min(overlap)!r} is both a criterion and a metric; rename one")
+        raise InputError(f"{file}{min(overlap)!r} is both a criterion and a metric; rename one")
     if correlated:
         for name, scores in {**human, **metric_scores}.items():
             check_varies(f"{file}column {name!r}", scores)
@@ -221,18 +221,18 @@ def read_ratings(
 
 
 def check_varies(name: str, values: Any) -> None:
-    """Raise ValueError if all values except NaN are equal, or all are NaN.
+    """Raise InputError if all values except NaN are equal, or all are NaN.
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):
-    ValueError: column 'fluency': all 2 values are 3, so correlations are undefined. ...
+    infolm_metric.InputError: column 'fluency': all 2 values are 3, so correlations are ...
     """
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
     if not len(values):
-        raise ValueError(f"{name}: no values. Add values, or leave it out.")
+        raise InputError(f"{name}: no values. Add values, or leave it out.")
     if (values == values[0]).all():
-        raise ValueError(
+        raise InputError(
             f"{name}: all {len(values)} values are {values[0]:g}, so correlations are undefined. "
             "Leave it out."
         )
@@ -247,7 +247,7 @@ def parse_score(where: str, column: str, value: Any) -> float:
     (0.5, nan)
     >>> parse_score("line 4", "bleu", "3,5")
     Traceback (most recent call last):
-    ValueError: line 4: column 'bleu' must contain numbers, got '3,5'. Use a decimal point, ...
+    infolm_metric.InputError: line 4: column 'bleu' must contain numbers, got '3,5'. Use a ...
     """
     if value is None or value == "":
         return math.nan
@@ -261,7 +261,7 @@ def parse_score(where: str, column: str, value: Any) -> float:
                 return score
             expected = "finite numbers"
     remedy = _score_remedy(value) if is_text else "Leave missing scores empty (in JSON: null)."
-    raise ValueError(f"{where}: column {column!r} must contain {expected}, got {value!r}. {remedy}")
+    raise InputError(f"{where}: column {column!r} must contain {expected}, got {value!r}. {remedy}")
 
 
 def _score_remedy(text: str) -> str:
@@ -280,7 +280,7 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
         return
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
-            raise TypeError(f"row {number} must be a dictionary, got {type(row).__name__}")
+            raise InputError(f"row {number} must be a dictionary, got {type(row).__name__}")
         yield f"row {number}", row
 
 
@@ -295,9 +295,9 @@ def _find_system(
 ) -> str | None:
     """Return the column of systems, or None if there is none."""
     if name := _lookalike("is_human", names):
-        raise ValueError(f"{file}the column {name!r} must be named 'is_human'. Rename it.")
+        raise InputError(f"{file}the column {name!r} must be named 'is_human'. Rename it.")
     if column is None and (name := _lookalike("system", names)):
-        raise ValueError(
+        raise InputError(
             f"{file}no column is named 'system'. If {name!r} contains systems, pass "
             f"--system-column {name} (in Python: system_column={name!r}). Otherwise, {INDEPENDENT}."
         )
@@ -312,7 +312,7 @@ def _find_id(
     """Return the column of sample ids, or None if there is none and it is not required."""
     name = _lookalike("id", names)
     if required and name and not column:
-        raise ValueError(
+        raise InputError(
             f"{file}no column is named 'id'. If {name!r} contains sample ids, pass --id-column "
             f"{name} (in Python: id_column={name!r}). Otherwise, add a column 'id'."
         )
@@ -344,12 +344,12 @@ def _index_rows(
         elif system not in exclusions["system"] and sample not in exclusions["id"]:
             key = (system, str(number) if independent else sample)
             if key in texts and system_column:
-                raise ValueError(
+                raise InputError(
                     f"{where}: system {system!r} already has a text for id {sample!r} in "
                     f"{texts[key][0]}; remove one of them"
                 )
             if key in texts:
-                raise ValueError(
+                raise InputError(
                     f"{where}: {id_column!r} is {sample!r} as in {texts[key][0]}, but no column is "
                     "named 'system'. If several systems wrote these texts, pass --system-column "
                     f"NAME (in Python: system_column). Otherwise, {INDEPENDENT}."
@@ -369,7 +369,7 @@ def _enumerate(names: Iterable[str]) -> dict[str, int]:
 def _parse_name(where: str, row: Mapping[str, Any], column: str) -> str:
     value = cell(where, row, column)
     if not _is_name(value):
-        raise ValueError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
+        raise InputError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
     return _format_name(value)
 
 
@@ -392,7 +392,7 @@ def _is_human(where: str, row: Mapping[str, Any]) -> bool:
     """Return True if a human wrote the text of the row."""
     word = str(row.get("is_human", "")).casefold()
     if word not in TRUE + FALSE:
-        raise ValueError(f"{where}: 'is_human' must be true or false, got {word!r}")
+        raise InputError(f"{where}: 'is_human' must be true or false, got {word!r}")
     return word in TRUE
 
 
@@ -409,7 +409,7 @@ def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
         for parse in (json.loads, ast.literal_eval):
             with suppress(SyntaxError, TypeError, ValueError):
                 return dict(parse(value))
-        raise ValueError(
+        raise InputError(
             f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}; otherwise "
             f"use one column per score, named {group}.NAME"
         )
@@ -428,7 +428,7 @@ def _read_human_scores(
         scores = _read_scores(table, "human", [SCORE])
     if not scores:
         where, row = table[0]
-        raise ValueError(
+        raise InputError(
             f"{where}: no human scores; add 'human': {{criterion: score}} or columns named "
             "'human.CRITERION', or select columns with --criterion (in Python: criteria); the "
             f"columns are {', '.join(map(repr, row))}"
@@ -443,7 +443,7 @@ def _read_scores(table: Sequence[Row], group: str, names: Sequence[str]) -> dict
     names = names or list(dict.fromkeys(name for scores in groups for name in scores))
     for name in names:
         if not any(name in row for _, row in rows):
-            raise ValueError(
+            raise InputError(
                 f"{rows[0][0]}: no score {name!r} in {group!r} and no such column; "
                 f"available: {', '.join(map(repr, rows[0][1]))}"
             )

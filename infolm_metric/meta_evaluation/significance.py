@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import t as student
 
-from infolm_metric.core.checks import check_known, check_whole
+from infolm_metric.core.checks import InputError, check_known, check_whole
 from infolm_metric.meta_evaluation import correlations
 
 RESAMPLES = 1000
@@ -154,7 +154,7 @@ def paired_bootstrap(
     2005). With few samples, p is too small: with 10 samples, p is below 0.05 for 7% to 10% of the
     pairs of equal systems, and with 3 samples for 20% to 31%. `approximate_randomization` does not
     have this bias. `scores` and `other` are the two systems' scores for the same samples, float64
-    [samples]. Raises TypeError or ValueError if they differ in length, have fewer than two scores
+    [samples]. Raises InputError if they differ in length, have fewer than two scores
     or contain NaN or infinities, or if `resamples` is not a whole number >= 1.
 
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
@@ -254,9 +254,9 @@ def _paired_differences(
     scores, other = np.asarray(scores, dtype=float), np.asarray(other, dtype=float)
     if scores.shape != other.shape or scores.ndim != 1 or len(scores) < 2:
         shapes = f"{list(scores.shape)} and {list(other.shape)}"
-        raise ValueError(f"scores and other must have the same length >= 2, got shapes {shapes}")
+        raise InputError(f"scores and other must have the same length >= 2, got shapes {shapes}")
     if not np.isfinite([scores, other]).all():
-        raise ValueError("scores and other must be finite, got NaN or infinite scores")
+        raise InputError("scores and other must be finite, got NaN or infinite scores")
     return scores - other
 
 
@@ -287,19 +287,19 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
 
     Source: Williams 1959; Steiger 1980, equation 7; Graham and Baldwin 2014 for metrics. The
     test assumes Pearson's r of normal variables; for rank correlations, it is an approximation.
-    Raises ValueError if `n` is below 4, or if `r12`, `r13` or `r23` is outside [-1, 1] and not NaN.
+    Raises InputError if `n` is below 4, or if `r12`, `r13` or `r23` is outside [-1, 1] and not NaN.
 
     >>> test = williams_test(0.80, 0.72, 0.89, 26)  # Howell, Statistical Methods for Psychology
     >>> round(test.statistic, 3), round(test.p_value, 3)
     (1.361, 0.187)
     """
     if n < 4:
-        raise ValueError(f"Williams' test needs at least 4 systems, got {n}")
+        raise InputError(f"Williams' test needs at least 4 systems, got {n}")
     if any(math.isnan(r) for r in (r12, r13, r23)):
         return WilliamsTest(math.nan, math.nan)
     for name, r in (("r12", r12), ("r13", r13), ("r23", r23)):
         if not -1 <= r <= 1:
-            raise ValueError(f"{name} must be in [-1, 1], got {r}")
+            raise InputError(f"{name} must be in [-1, 1], got {r}")
     # Determinant of the correlation matrix; rounding errors can make it negative.
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
     variance = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
@@ -317,7 +317,7 @@ def compare_metrics(
 
     `human`, `one` and `other` are mean scores, float64 [systems], higher is better; systems with a
     missing mean (NaN) are skipped. `coefficient` is "pearson", "spearman" or "kendall". Raises
-    ValueError if fewer than 4 systems have all means, the lists differ in length or contain
+    InputError if fewer than 4 systems have all means, the lists differ in length or contain
     infinities, or the coefficient is unknown.
 
     >>> human = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
@@ -329,7 +329,7 @@ def compare_metrics(
     lists = {"human": human, "one": one, "other": other}
     correlations.check_grids(lists)
     if np.ndim(human) != 1:
-        raise ValueError(f"human must have the shape [systems], got {list(np.shape(human))}")
+        raise InputError(f"human must have the shape [systems], got {list(np.shape(human))}")
     means = np.asarray([*lists.values()], dtype=float)
     x, y, z = means[:, ~np.isnan(means).any(0)]
     r = correlations.COEFFICIENTS[coefficient]

@@ -39,6 +39,7 @@ from transformers.utils import (
 )
 from transformers.utils.hub import get_checkpoint_shard_files
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
@@ -200,7 +201,7 @@ class Checkpoint(ModelFiles):
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
     """Load the tokenizer and configuration of a model, without its weights."""
     if name == BUNDLED and revision is not None:
-        raise ValueError(
+        raise InputError(
             f"model_name_or_path={name!r} does not support revisions, but got model_revision="
             f"{revision!r}; omit model_revision"
         )
@@ -218,7 +219,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     config._attn_implementation = None  # could name code on the Hub that would be executed
     tokenizer = files.fetch(AutoTokenizer.from_pretrained)
     if not architecture.fits(config):
-        raise ValueError(
+        raise InputError(
             f"{name!r} is a {config.model_type} model, {architecture.unfit}; {architecture.remedy}"
         )
     with LOADING, torch.device("meta"):  # allocates no memory for weights
@@ -226,7 +227,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     positions = _positions(skeleton, config)
     model_max_length = tokenizer.model_max_length or positions
     if not isinstance(model_max_length, int | float | None) or (model_max_length or 1) <= 0:
-        raise ValueError(
+        raise InputError(
             f"the tokenizer of {name!r} must have a positive model_max_length, got "
             f"{model_max_length!r}; set it to the model's maximum length in tokens"
         )
@@ -236,14 +237,14 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     size = config.vocab_size
     # If the files of a tokenizer are missing, transformers creates one with an empty vocabulary.
     if not size / 10 <= len(tokenizer) <= size:
-        raise ValueError(
+        raise InputError(
             f"the tokenizer of {name!r} has {len(tokenizer)} tokens, but the model has {size}: "
             "files are missing, or the tokenizer belongs to a different model; use the tokenizer "
             "that the model was trained with"
         )
     template = find_template(tokenizer)
     if architecture.masks and template.mask < 0:
-        raise ValueError(
+        raise InputError(
             f"the tokenizer of {name!r} has no mask token, so the model cannot predict masked "
             f"tokens; {architecture.remedy}"
         )
@@ -299,18 +300,18 @@ def load_weights(
             size = sum(parameter.nbytes for parameter in model.parameters())
             return model.eval().requires_grad_(False).to(device or choose_device(size))
     names = ", ".join(missing_weights[:3]) + (", ..." if len(missing_weights) > 3 else "")
-    raise ValueError(
+    raise InputError(
         f"the checkpoint {checkpoint.name!r} lacks {len(missing_weights)} weights of "
         f"{type(model).__name__} ({names}): its {architecture.part} is missing or does not fit, "
         f"and random weights would produce random scores; {architecture.remedy}"
     )
 
 
-def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "") -> ValueError:
+def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "") -> InputError:
     """Return the error for infinite or NaN output; `cause` names another possible reason."""
     weights = "check that the model's weights are not damaged"
     first = weights if dtype == "float32" else "use dtype='float32'"
-    return ValueError(
+    return InputError(
         f"the model's {output} are not finite with dtype={dtype!r}{cause}; {remedy}{first}"
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from infolm_metric.core.baselines import Baseline
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Progress, Run, Scorer, no_progress
 from infolm_metric.core.tokenization import check_max_length, tokenize
@@ -78,7 +79,7 @@ def _limit(checkpoint: Checkpoint, settings: NLISettings, overhead: int) -> int 
     if settings.max_length is not None:
         return settings.max_length
     if limit is not None and limit < overhead + 2:
-        raise ValueError(
+        raise InputError(
             f"the maximum length of the model {checkpoint.name!r} is {limit} tokens, which is too "
             "short for two texts. Choose another model, or correct model_max_length in its "
             "tokenizer's configuration."
@@ -142,7 +143,7 @@ class NLIRun(Run[N]):
         """Check the lengths of the pairs if long_text is "error"."""
         if self.settings.long_text == "error":
             for candidate, reference, size in self.too_long(pairs, self.tokens(pairs.texts)):
-                raise ValueError(
+                raise InputError(
                     f"two texts have {size} tokens together, more than max_length={self.limit!r}: "
                     f"{candidate[:60]!r}... and {reference[:60]!r}.... Shorten them, or use "
                     "long_text='truncate'."

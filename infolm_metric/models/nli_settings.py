@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import ModelSettings
 
 NLI_LABELS = ("entailment", "neutral", "contradiction")
@@ -82,7 +83,7 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
     names = [id2label[index] for index in sorted(id2label)]
     if labels is not None:
         if len(labels) != len(names):
-            raise ValueError(
+            raise InputError(
                 f"labels must name the {len(names)} outputs of the model {model!r} in order, got "
                 f"{', '.join(labels)}"
             )
@@ -92,7 +93,7 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
         return Labels(*(kinds.index(kind) for kind in NLI_LABELS))
     if sorted(kinds) == TWO_LABELS:
         return Labels(kinds.index("entailment"), None, None)
-    raise ValueError(
+    raise InputError(
         f"the labels of the model {model!r} must be entailment, neutral and contradiction, got "
         f"{', '.join(map(repr, names))}; if it is an NLI model, pass its labels in output order, "
         f"as in labels={','.join(NLI_LABELS)!r}; otherwise choose an NLI model"
@@ -109,7 +110,7 @@ def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
     """Parse the `labels` setting: two or three names, as a sequence or separated by commas."""
     kinds = tuple(map(_parse_label, labels.split(",") if isinstance(labels, str) else labels))
     if sorted(kinds) not in (sorted(NLI_LABELS), TWO_LABELS):
-        raise ValueError(
+        raise InputError(
             "labels must be entailment, neutral and contradiction, or entailment and "
             f"not_entailment, in the order of the model's outputs, got {labels!r}"
         )

@@ -401,7 +401,7 @@ def attack(text: str, name: str, seed: int = 0) -> str | None:
     """Attack an English text; return None if the attack does not apply or changes nothing.
 
     The same `text`, `name` (one of `ATTACKS`) and `seed` always give the same result. Raises
-    TypeError or ValueError if the text is not a string, the attack is unknown, or the seed is not a
+    InputError if the text is not a string, the attack is unknown, or the seed is not a
     whole number >= 0.
 
     >>> attack("Alan Bean was born in Wheeler.", "neg")

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from infolm_metric.core.checks import check_known, check_whole
+from infolm_metric.core.checks import InputError, check_known, check_whole
 from infolm_metric.core.inputs import check_text, check_texts
 from infolm_metric.robustness.attacks import ATTACKS, attack, stable_hash
 from infolm_metric.robustness.grammar import spell_numbers
@@ -23,7 +23,7 @@ from infolm_metric.tables import Row, parse_references, read_rows
 class Item:
     """References to attack, which have the same meaning.
 
-    Raises TypeError or ValueError if `references` is a single string or a reference is not a
+    Raises InputError if `references` is a single string or a reference is not a
     string.
 
     Attributes:
@@ -78,7 +78,7 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
     such as the outputs of several systems, are merged into one item with all their references. Rows
     without an id are merged if they have the same references in any order.
 
-    Raises TypeError or ValueError if the file cannot be read or has no rows, a row has no
+    Raises InputError if the file cannot be read or has no rows, a row has no
     references, a value is not a string, or an item has two paraphrases.
     """
     items: dict[object, Item] = {}
@@ -89,13 +89,13 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
         key = name or frozenset(references)
         item = items.get(key, Item(name or str(index), (), paraphrase))
         if paraphrase and item.paraphrase not in (None, paraphrase):
-            raise ValueError(
+            raise InputError(
                 f"{where}: id {item.id!r} already has another paraphrase; use a different id"
             )
         texts = tuple(dict.fromkeys([*item.references, *references]))
         items[key] = Item(item.id, texts, item.paraphrase or paraphrase)
     if not items:
-        raise ValueError(f"{path} has no rows; add one row per item")
+        raise InputError(f"{path} has no rows; add one row per item")
     return list(items.values())
 
 
@@ -110,7 +110,7 @@ def make_cases(
 
     `attacks` are names in `ATTACKS` (default: all). The same `seed`, a whole number >= 0, gives the
     same cases. `per_attack` is the maximum number of cases per attack, >= 1 (default: no limit).
-    The cases are sampled by a hash of their texts and the seed. Raises TypeError or ValueError if
+    The cases are sampled by a hash of their texts and the seed. Raises InputError if
     an attack is unknown, a text is not a string, or a number is not whole or is too small.
 
     >>> (case,) = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
@@ -155,17 +155,17 @@ def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
     """Read cases from the output of `infolm attack`; return each row with its case.
 
     `path` is the name of a file, as in `read_items`; a row is its location and its values. Raises
-    TypeError or ValueError if the file cannot be read or has no rows, or if a row is not a case.
+    InputError if the file cannot be read or has no rows, or if a row is not a case.
     """
     cases = [(row, _parse_case(*row)) for row in read_rows(path)]
     if not cases:
-        raise ValueError(f"{path} has no rows; create cases with `infolm attack FILE -o {path}`")
+        raise InputError(f"{path} has no rows; create cases with `infolm attack FILE -o {path}`")
     return cases
 
 
 def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
     if "attack" not in row:
-        raise ValueError(f"{where}: no column 'attack'; create cases with `infolm attack FILE`")
+        raise InputError(f"{where}: no column 'attack'; create cases with `infolm attack FILE`")
     check_known(f"attack in {where}:", row["attack"], list(ATTACKS))
     return AttackCase(
         id=str(row.get("id") or where),
@@ -187,7 +187,7 @@ def _parse_seed(where: str, value: Any) -> int:
         number = float(value)
         if number.is_integer() and not isinstance(value, bool):
             return int(str(value).removesuffix(".0"))
-    raise ValueError(f"{where}: 'seed' must be a whole number, got {value!r}. Correct or empty it.")
+    raise InputError(f"{where}: 'seed' must be a whole number, got {value!r}. Correct or empty it.")
 
 
 def _parse_text(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.stats import binomtest
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import warn
 from infolm_metric.core.signature import Signature
@@ -124,7 +125,7 @@ class MetricResult:
 def wilson_interval(hits: int, n: int) -> tuple[float, float]:
     """Return the 95% score interval for a proportion, within [0, 1] (Wilson 1927).
 
-    `hits` is the number of successes in `n` trials. Raises ValueError if `n` is 0 or smaller than
+    `hits` is the number of successes in `n` trials. Raises InputError if `n` is 0 or smaller than
     `hits`.
 
     >>> low, high = wilson_interval(8, 10)
@@ -188,7 +189,7 @@ def evaluate_robustness(
     each score has an entry, such as "infolm" and "infolm_kl_divergence". Corpus statistics, such as
     document frequencies, are collected from the distinct anchors.
 
-    The arguments are checked before any text is scored. Raises TypeError or ValueError if there are
+    The arguments are checked before any text is scored. Raises InputError if there are
     no cases, two metrics have the same name, a metric uses document frequencies of candidates, or a
     column has infinite scores or the wrong length; raises OSError if a model cannot be found.
 
@@ -200,21 +201,21 @@ def evaluate_robustness(
     1
     """
     if not cases:
-        raise ValueError("no attack applies to these texts; pass different texts or attacks")
+        raise InputError("no attack applies to these texts; pass different texts or attacks")
     names = [*scorers, *(column.name for column in columns)]
     for name in {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"two metrics are named {name!r}; rename the column of scores")
+        raise InputError(f"two metrics are named {name!r}; rename the column of scores")
     for column in columns:
         if len(column.scores) != len(cases):
-            raise ValueError(
+            raise InputError(
                 f"column {column.name!r} must have one row of scores per case, {len(cases)} in "
                 f"total, got {len(column.scores)}"
             )
         if any(math.isinf(score) for row in column.scores for score in row):
-            raise ValueError(f"column {column.name!r} has infinite scores; replace them with NaN")
+            raise InputError(f"column {column.name!r} has infinite scores; replace them with NaN")
     for scorer in scorers.values():
         if "candidates" in scorer.settings.idf_sides:
-            raise ValueError(
+            raise InputError(
                 "idf='separate' would compute the token weights of candidates from attacked texts; "
                 "use idf='references', idf=False or a table"
             )

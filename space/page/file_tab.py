@@ -16,6 +16,7 @@ import gradio as gr
 import pandas as pd
 
 from infolm_metric.answer_check.verdict import VERDICTS
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.tables import Row, parse_pair, read_rows
 
@@ -36,7 +37,7 @@ BARS = 10  # approximate number of bars in the histogram
 def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
     """Return all columns, then the candidate and reference columns if their names are known."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
-        raise ValueError(f"the file name must end in one of {', '.join(FILE_TYPES)}; rename it")
+        raise InputError(f"the file name must end in one of {', '.join(FILE_TYPES)}; rename it")
     _, row = next(read_rows(path), ("", {}))
     candidates = [name for name in CANDIDATES if name in row]
     references = [name for name in REFERENCE_COLUMNS if name in row]
@@ -54,11 +55,11 @@ def read_pairs(
         side = "reference" if candidate else "candidate"
         choices = f"select one of {', '.join(map(repr, columns))}"
         remedy = choices if columns else "the file has no rows"
-        raise ValueError(f"cannot identify the {side} column; {remedy}")
+        raise InputError(f"cannot identify the {side} column; {remedy}")
     rows = list(islice(read_rows(path), limits.FILE_ROWS + 1))
     pairs = Pairs.of(parse_pair(where, row, candidate, references) for where, row in rows)
     if not len(pairs):
-        raise ValueError("the file has no rows; add one row per pair of texts")
+        raise InputError("the file has no rows; add one row per pair of texts")
     limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")
     for index, (text, group) in enumerate(pairs, 1):
         limits.check_group(f"row {index}", text, group)
@@ -75,11 +76,11 @@ def iter_scores(
     """Yield the fraction of pairs scored so far, and finally 1 with the result."""
     settings = check_settings(metric, settings)
     if path is None:
-        raise ValueError("no file selected; upload a CSV, TSV or JSON Lines file")
+        raise InputError("no file selected; upload a CSV, TSV or JSON Lines file")
     try:
         rows, pairs = read_pairs(path, candidate, references or [])
-    except (ValueError, TypeError) as error:  # hide the path on the server
-        raise type(error)(str(error).replace(path, PurePath(path).name)) from None
+    except InputError as error:  # hide the path on the server
+        raise InputError(str(error).replace(path, PurePath(path).name)) from None
     tokens = iter(token_counts([*pairs.texts], settings["model_name_or_path"]))
     counts = [[*islice(tokens, 1 + len(group))] for _, group in pairs]
     limits.check_file(counts)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from infolm_metric.core.checks import InputError
+
 MAX_REFERENCES = 5  # per candidate
 CHARACTERS = 1_000  # per text
 # Maximum tokens per text in "Compare", including special tokens. All references together may have
@@ -39,29 +41,29 @@ FILE_WORDS = (
 
 
 def at_most(template: str, count: int, limit: int, remedy: str = "shorten it") -> None:
-    """Raise ValueError if `count` exceeds `limit`.
+    """Raise InputError if `count` exceeds `limit`.
 
     >>> at_most("the candidate has {} tokens", 65, 64)
     Traceback (most recent call last):
-    ValueError: the candidate has 65 tokens, but at most 64 are allowed; shorten it
+    infolm_metric.InputError: the candidate has 65 tokens, but at most 64 are allowed; shorten it
     """
     if count > limit:
-        raise ValueError(
+        raise InputError(
             f"{template.format(f'{count:,}')}, but at most {limit:,} are allowed; {remedy}"
         )
 
 
 def check_group(position: str, candidate: str, references: Sequence[str]) -> None:
-    """Raise ValueError if there are no or too many references, or if a text is too long."""
+    """Raise InputError if there are no or too many references, or if a text is too long."""
     if not references:
-        raise ValueError(f"{position} needs at least one reference, got none")
+        raise InputError(f"{position} needs at least one reference, got none")
     at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "remove some")
     for text in (candidate, *references):
         at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
 
 
 def check_compared(counts: Sequence[int], metric: str, model: str) -> None:
-    """Raise ValueError if `counts`, the tokens of candidate and references, exceed the limits."""
+    """Raise InputError if `counts`, the tokens of candidate and references, exceed the limits."""
     # Statements are checked in one pass each, so the cost of answer_check is lower.
     limit = FILE_TOKENS if metric == "answer_check" else COMPARED_TOKENS[model]
     for index, count in enumerate(counts):
@@ -71,12 +73,12 @@ def check_compared(counts: Sequence[int], metric: str, model: str) -> None:
 
 
 def check_file(counts: Sequence[Sequence[int]]) -> None:
-    """Raise ValueError if `counts`, the tokens of each text by row, exceed the limits of a file."""
+    """Raise InputError if `counts`, the tokens of each text by row, exceed the limits of a file."""
     for index, row in enumerate(counts, 1):
         at_most(f"a text in row {index} has {{}} tokens", max(row), FILE_TOKENS)
     work = sum(count**2 for row in counts for count in row) / FILE_WORK
     if work > 1:
-        raise ValueError(
+        raise InputError(
             f"the file requires {max(work, 1.1):.1f} times the computation that the demo allows; "
             f"remove about {max(1, round(100 - 100 / work))}% of its rows"
         )

@@ -11,6 +11,7 @@ from typing import Any
 import gradio as gr
 
 from infolm_metric.core.baselines import BaselineStats, most_frequent
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
 from infolm_metric.core.results import Result, is_reliable, join_results, verdict_obstacles
 from infolm_metric.core.scorer import Run
@@ -31,7 +32,7 @@ VIEWS: dict[str, Any] = {
 # Lock that is held while a model is loaded or used, because tokenizers are not thread-safe.
 LOCK = FairLock()
 REUSE_BYTES = 1 << 28  # cache of encoded texts, per scorer
-EXPECTED_ERRORS = (ValueError, TypeError, OSError)  # invalid input; other errors are bugs
+EXPECTED_ERRORS = (InputError, OSError)  # invalid input; other errors are bugs
 
 
 def refusal(error: BaseException) -> gr.Error:
@@ -155,13 +156,13 @@ def compare(
     """Score a candidate against its references; invalid requests raise `EXPECTED_ERRORS`."""
     settings = check_settings(metric, settings)
     if not isinstance(references, list):
-        raise TypeError(f"references must be a list of strings, got {type(references).__name__}")
+        raise InputError(f"references must be a list of strings, got {type(references).__name__}")
     pairs = check_pairs([candidate], [references])
     limits.check_group("the input", candidate, references)
     (references,) = pairs.references
     if any(map(is_blank, (candidate, *references))):
         side = "candidate" if is_blank(candidate) else "reference"
-        raise ValueError(f"the {side} is empty; enter some text")
+        raise InputError(f"the {side} is empty; enter some text")
     model = settings["model_name_or_path"]
     with LOCK:
         limits.check_compared(token_counts([candidate, *references], model), metric, model)

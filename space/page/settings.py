@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 
 from infolm_metric import measures
+from infolm_metric.core.checks import InputError
 from infolm_metric.metrics import METRICS
 
 SCORERS = {name: metric.scorer_type() for name, metric in METRICS.items()}
@@ -70,20 +71,20 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     {'model_name_or_path': 'bundled', 'idf': False}
     >>> check_settings("infolm", {"device": "cuda"})
     Traceback (most recent call last):
-    ValueError: unknown setting 'device' for infolm; choose from information_measure, alpha, ...
+    infolm_metric.InputError: unknown setting 'device' for infolm; choose from ...
     """
     if not isinstance(metric, str) or metric not in CONTROLS:
-        raise ValueError(f"metric must be one of {', '.join(CONTROLS)}, got {metric!r:.60}")
+        raise InputError(f"metric must be one of {', '.join(CONTROLS)}, got {metric!r:.60}")
     if not isinstance(settings or {}, Mapping):
-        raise TypeError(f"settings must be a dictionary, got {settings!r:.60}")
+        raise InputError(f"settings must be a dictionary, got {settings!r:.60}")
     controls = CONTROLS[metric]
     for name, value in (settings or {}).items():
         if name not in controls:
             remedy = f"choose from {', '.join(controls)}" if controls else "omit it"
-            raise ValueError(f"unknown setting {name!r:.60} for {metric}; {remedy}")
+            raise InputError(f"unknown setting {name!r:.60} for {metric}; {remedy}")
         if (words := controls[name].words) and value not in [*words]:
             choices = ", ".join(map(str, words))
-            raise ValueError(f"{name} must be one of {choices}, got {value!r:.60}")
+            raise InputError(f"{name} must be one of {choices}, got {value!r:.60}")
     settings = {**DEFAULTS, **(settings or {})}
     if metric == "infolm":  # drop parameters that the measure does not have
         measure = settings.get("information_measure", default(metric, "information_measure"))
@@ -93,7 +94,7 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     ranges = {name: control.range for name, control in controls.items() if control.range}
     for name, (low, high) in ranges.items():
         if not low <= getattr(metric_settings, name) <= high:
-            raise ValueError(f"{name} must be between {low:g} and {high:g}, got {settings[name]}")
+            raise InputError(f"{name} must be between {low:g} and {high:g}, got {settings[name]}")
     return settings
 
 

@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 
 import pytest
 
-from infolm_metric import IDF
+from infolm_metric import IDF, InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.commands.main import main
 from infolm_metric.core.distributed import distributed_score
@@ -177,7 +177,7 @@ def test_robustness(scorer):
     texts = zip(anchors, paraphrases, adversaries, strict=True)
     cases = [AttackCase("1", "num", "adequacy", *row, None) for row in texts]
     if "candidates" in scorer.settings.idf_sides:
-        with pytest.raises(ValueError, match="candidates from attacked texts"):
+        with pytest.raises(InputError, match="candidates from attacked texts"):
             evaluate_robustness(cases, {"metric": scorer})
         return
     results = evaluate_robustness(cases, {"metric": scorer})

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from infolm_metric import MENLI, BaryScore, BaryScorer, InfoLM, InfoLMScorer, MENLIScorer
+from infolm_metric import (
+    MENLI,
+    BaryScore,
+    BaryScorer,
+    InfoLM,
+    InfoLMScorer,
+    InputError,
+    MENLIScorer,
+)
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations import torchmetrics
 from tests.toy import Toy, ToyScorer
@@ -42,7 +50,7 @@ def outcome(case, rank):
             metric.add_batch(**pairs)
             pairs = {}
         return metric.compute(**pairs, **options)
-    except (ValueError, TypeError, RuntimeError, OSError) as error:
+    except (InputError, RuntimeError, OSError) as error:
         return error
 
 

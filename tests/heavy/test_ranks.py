@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from infolm_metric import InfoLMScorer
+from infolm_metric import InfoLMScorer, InputError
 from infolm_metric.core.distributed import distributed_score
 from tests.heavy.score_on_ranks import METRIC_TYPES
 from tests.model_families import SENTENCES
@@ -155,7 +155,7 @@ def test_torchmetrics_batches_get_the_score_of_all_pairs_of_all_ranks(outcomes, 
 @pytest.mark.parametrize("name", FAILING)
 def test_error_on_one_rank_is_raised_on_all(outcomes, name):
     waiting, failing = (results[name] for results in outcomes[1])
-    assert isinstance(failing, TypeError | OSError) and type(waiting) is RuntimeError
+    assert isinstance(failing, InputError | OSError) and type(waiting) is RuntimeError
     message = f"rank 1 could not score its part: {type(failing).__name__}: {failing}"
     assert str(waiting) == message
 
@@ -163,7 +163,7 @@ def test_error_on_one_rank_is_raised_on_all(outcomes, name):
 @pytest.mark.parametrize("name", INVALID)
 def test_inconsistent_ranks_are_rejected_on_all_with_a_reason(outcomes, name):
     for results in outcomes[1]:
-        assert type(results[name]) is ValueError and name in str(results[name])
+        assert type(results[name]) is InputError and name in str(results[name])
         assert (MISMATCH in name) == ("use the same settings" in str(results[name]))
 
 

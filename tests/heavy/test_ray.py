@@ -8,7 +8,7 @@ import pytest
 from datasets import Dataset
 from pyarrow import Table, parquet
 
-from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
+from infolm_metric import InfoLMScorer, InfoLMSettings, InputError, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.metrics import METRICS
@@ -106,7 +106,7 @@ def test_worker_with_different_settings_is_rejected():
     fields = {**ToyScorer().signature().fields, "size": "9"}
     columns = Columns(None, ())
     worker = _Worker(ToyScorer(), fields, CorpusStatistics(), columns, None, None)
-    with pytest.raises(ValueError, match="driver's: size is 1 instead of 9; install"):
+    with pytest.raises(InputError, match="driver's: size is 1 instead of 9; install"):
         worker(Table.from_pylist(ROWS))
 
 
@@ -115,7 +115,7 @@ def test_existing_column_is_not_overwritten(cluster):
 
     rows = [{**row, "toy": 0.5} for row in ROWS]
     source = Source("rows", lambda: iter(()), load=lambda: Dataset.from_list(rows))
-    with pytest.raises(ValueError, match="column 'toy' already exists"):
+    with pytest.raises(InputError, match="column 'toy' already exists"):
         score_source(ToyScorer(), source, "scores.parquet")
 
 

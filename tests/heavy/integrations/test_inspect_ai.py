@@ -15,7 +15,7 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 
-from infolm_metric import MENLI, InfoLM, InfoLMSettings
+from infolm_metric import MENLI, InfoLM, InfoLMSettings, InputError
 from infolm_metric.integrations.inspect_ai import baryscore, infolm, menli
 from tests.integration_files import write_shown
 from tests.random_pairs import random_pairs
@@ -126,5 +126,5 @@ INVALID = [
 
 @pytest.mark.parametrize(("make", "settings", "problem"), INVALID)
 def test_invalid_settings_are_rejected(make, settings, problem):
-    with pytest.raises((TypeError, ValueError), match=problem):
+    with pytest.raises(InputError, match=problem):
         make(**settings)

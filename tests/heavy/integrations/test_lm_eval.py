@@ -6,7 +6,7 @@ import torch
 import transformers
 from lm_eval.tasks import TaskManager
 
-from infolm_metric import MENLI, InfoLM
+from infolm_metric import MENLI, InfoLM, InputError
 from infolm_metric.integrations.lm_eval import aggregation
 from tests.integration_files import write_shown
 
@@ -89,5 +89,5 @@ INVALID = [
 
 @pytest.mark.parametrize(("items", "problem"), INVALID)
 def test_invalid_items_are_rejected(items, problem):
-    with pytest.raises((TypeError, ValueError), match=problem):
+    with pytest.raises(InputError, match=problem):
         aggregation("infolm")(items)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from infolm_metric import AnswerCheckScorer
+from infolm_metric import AnswerCheckScorer, InputError
 from infolm_metric.answer_check.comparison import Comparison
 from infolm_metric.answer_check.final_answer import final_answer
 from infolm_metric.answer_check.statements import split_statements
@@ -336,7 +336,7 @@ def test_a_truncated_statement_is_reported_and_gets_no_verdict(bundled):
     result = bundled.score(answers, ["Paris"] * 3, thresholds=ALWAYS, **options)
     assert result["verdicts"][0] is None and None not in result["verdicts"][1:]
     assert result["warnings"]["too_long_pairs"] == 1
-    with pytest.raises(ValueError, match="tokens together, more than max_length=64"):
+    with pytest.raises(InputError, match="tokens together, more than max_length=64"):
         bundled.score(answers, ["Paris"] * 3, long_text="error", **options)
 
 
@@ -404,13 +404,13 @@ def test_verdicts_on_the_table_of_sentences_meet_the_goals(bundled):
 
 @pytest.mark.parametrize("baseline", [True, "baseline.json"])
 def test_rescaling_is_rejected(tiny, baseline, no_model):
-    with pytest.raises((ValueError, OSError), match="baseline"):
+    with pytest.raises((InputError, OSError), match="baseline"):
         tiny.score(["a"], ["b"], rescale_with_baseline=baseline)
 
 
 def test_models_with_two_labels_are_rejected(tiny_nli, no_model):
     folder = tiny_nli(labels=("not_entailment", "entailment"))
-    with pytest.raises(ValueError, match="three labels"):
+    with pytest.raises(InputError, match="three labels"):
         AnswerCheckScorer(model_name_or_path=folder).score(["a"], ["b"])
 
 
@@ -464,5 +464,5 @@ def test_an_explanation_without_a_verdict_says_so(tiny):
 
 @pytest.mark.parametrize("texts", [(None, "a"), ("a", ["b"]), ("a", 5)])
 def test_explanations_need_two_texts(tiny, texts, no_model):
-    with pytest.raises(TypeError):
+    with pytest.raises(InputError):
         tiny.explain(*texts)

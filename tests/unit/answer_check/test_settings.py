@@ -2,6 +2,7 @@
 
 import pytest
 
+from infolm_metric import InputError
 from infolm_metric.answer_check.settings import SCORES, AnswerCheckSettings
 
 INVALID = [
@@ -30,7 +31,7 @@ INVALID = [
 
 @pytest.mark.parametrize(("values", "word"), INVALID)
 def test_invalid_settings_are_rejected_with_their_value(values, word):
-    with pytest.raises((TypeError, ValueError), match=word):
+    with pytest.raises(InputError, match=word):
         AnswerCheckSettings.of(**values)
 
 

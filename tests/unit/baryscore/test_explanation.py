@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from infolm_metric import IDF, BaryScorer
+from infolm_metric import IDF, BaryScorer, InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 
@@ -40,7 +40,7 @@ def test_tokens_of_identical_texts_are_not_moved(scorer):
     assert all(move.candidate == move.reference for move in explanation.moves())
     assert repr(explanation).startswith("<Explanation of baryscore 0: ")
     for pair in (("a cat", ["a cat"]), (None, "a cat")):
-        with pytest.raises(TypeError, match="must be a string"):
+        with pytest.raises(InputError, match="must be a string"):
             scorer.explain(*pair)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from infolm_metric import IDF, BaryScorer
+from infolm_metric import IDF, BaryScorer, InputError
 from infolm_metric.baryscore import scorer as baryscore_scorer
 from infolm_metric.baryscore.scorer import TOKEN_BYTES
 from infolm_metric.core.inputs import Pairs
@@ -150,7 +150,7 @@ def test_overflowing_states_are_rejected_with_a_remedy(tiny_bert):
     encoder_layers = scorer.models.model(scorer.settings).model.layers
     with torch.inference_mode():
         encoder_layers[-1].output.weight.fill_(6e4)
-    with pytest.raises(ValueError, match="not finite with dtype=.float16.; use"):
+    with pytest.raises(InputError, match="not finite with dtype=.float16.; use"):
         scorer.score([""], ["a"])
 
 
@@ -198,7 +198,7 @@ INVALID = [
 def test_unusable_models_and_texts_are_rejected_before_weights_are_loaded(
     family, options, word, tiny_models, no_model
 ):
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises(InputError, match=word):
         BaryScorer(model_name_or_path=tiny_models(family), **options).score([LONG], ["b"])
 
 
@@ -206,13 +206,13 @@ def test_tokenizers_without_special_tokens_are_rejected(tiny_bert, tmp_path):
     one = edit_copy(tiny_bert, tmp_path / "one", "tokenizer.json", post_processor=None)
     plain = "PreTrainedTokenizerFast"
     two = edit_copy(one, tmp_path / "two", "tokenizer_config.json", tokenizer_class=plain)
-    with pytest.raises(ValueError, match="adds no special tokens"):
+    with pytest.raises(InputError, match="adds no special tokens"):
         BaryScorer(model_name_or_path=two).score(["a"], ["b"])
 
 
 def test_models_with_missing_layers_are_rejected(tiny_bert, tmp_path):
     deeper = edit_copy(tiny_bert, tmp_path / "deeper", "config.json", num_hidden_layers=3)
-    with pytest.raises(ValueError, match=r"lacks \d+ weights of BertModel \(encoder\.layer\.2"):
+    with pytest.raises(InputError, match=r"lacks \d+ weights of BertModel \(encoder\.layer\.2"):
         BaryScorer(model_name_or_path=deeper, layers=2).score(["a"], ["b"])
 
 
@@ -220,7 +220,7 @@ def test_models_that_return_no_hidden_states_are_rejected(tiny_models, monkeypat
     scorer = BaryScorer(model_name_or_path=tiny_models("deberta-v2"), layers=2)
     model = scorer.models.model(scorer.settings).model
     monkeypatch.setattr(model, "forward", lambda **inputs: object())
-    with pytest.raises(ValueError, match="returned 0 hidden states, but .* implies 3"):
+    with pytest.raises(InputError, match="returned 0 hidden states, but .* implies 3"):
         scorer.score(["a"], ["b"])
 
 

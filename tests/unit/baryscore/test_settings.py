@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from infolm_metric import InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
 
 LAYERS = [
@@ -49,13 +50,13 @@ INVALID_LAYERS += [[-1], np.array([[4]]), {4}, True]
 @pytest.mark.parametrize("layers", INVALID_LAYERS, ids=str)
 def test_messages_about_invalid_layers_show_every_form(layers):
     forms = r"layers must be a number N >= 1 .*last N.*, 'all', or .*0,3,6 .*4-4.*got "
-    with pytest.raises((TypeError, ValueError), match=forms) as error:
+    with pytest.raises(InputError, match=forms) as error:
         BaryScoreSettings(layers=layers)
     assert str(error.value).endswith(repr(tuple(layers) if type(layers) is list else layers))
 
 
 def test_indices_must_be_whole_numbers():
-    with pytest.raises(TypeError, match=r"layers\[1\] must be a whole number, got '2'"):
+    with pytest.raises(InputError, match=r"layers\[1\] must be a whole number, got '2'"):
         BaryScoreSettings(layers=[1, "2"])
 
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from infolm_metric import InputError
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
 from infolm_metric.commands.options import progress_enabled, read_metrics, read_settings
@@ -39,6 +40,21 @@ def test_defaults_match_the_help_text(name):
         words = re.search(r"\(default: (\d[\d.]*)", action.help or "")
         if words and action.default != []:
             assert action.default in (None, float(words[1])), action.dest
+
+
+@pytest.mark.parametrize("problem", [InputError, OSError, ImportError, KeyError, ValueError])
+def test_only_invalid_input_exits_with_2_and_only_unexpected_errors_show_a_traceback(
+    infolm, monkeypatch, problem
+):
+    def fail(arguments):
+        raise problem("the problem")
+
+    monkeypatch.setattr("infolm_metric.commands.register.run", fail)
+    code, _, errors = infolm("register")
+    expected = issubclass(problem, InputError | OSError | ImportError)
+    assert code == (2 if problem is InputError else 1)
+    assert (errors == "infolm register: error: the problem\n") == expected
+    assert ("Traceback" in errors) != expected and "the problem" in errors
 
 
 WITH_METRICS = ["score", "compare", "correlate", "estimate", "select", "robustness", "baseline"]
@@ -162,7 +178,7 @@ def test_idf_is_not_applied_to_a_metric_without_token_weights():
     arguments = argparse.Namespace(metric=["infolm", "menli"], idf="none", model_name_or_path=[])
     assert read_settings("menli", arguments) == MENLISettings()
     arguments.metric = ["menli", "toy"]
-    with pytest.raises(ValueError, match="menli has no token weights"):
+    with pytest.raises(InputError, match="menli has no token weights"):
         read_settings("menli", arguments)
 
 

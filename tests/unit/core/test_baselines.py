@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric import InfoLM, InfoLMScorer
+from infolm_metric import InfoLM, InfoLMScorer, InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.core import baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats, Verdict
@@ -57,7 +57,7 @@ def test_unrelated_pairs_combine_distinct_texts_without_repeats(number, pairs, c
     number = min(number, 2 * pairs)  # further texts are not used
     texts = [f"text {i}" for i in range(number)]
     if count >= number:
-        with pytest.raises(ValueError, match=f"references must be smaller .*{number}.*, got"):
+        with pytest.raises(InputError, match=f"references must be smaller .*{number}.*, got"):
             list(baselines.unrelated_pairs(texts * 2, pairs, count))
         return
     for references, part in enumerate(baselines.unrelated_pairs(texts * 2, pairs, count), 1):
@@ -269,7 +269,7 @@ def test_edited_statistics_are_rejected(saved, tmp_path, changes):
     record = json.loads(saved.read_text())
     record["statistics"][1] |= changes
     (tmp_path / "b").write_text(json.dumps(record))
-    with pytest.raises(ValueError, match=r"/b' is not a baseline"):
+    with pytest.raises(InputError, match=r"/b' is not a baseline"):
         InfoLMScorer().score(["a"], ["b"], rescale_with_baseline=tmp_path / "b")
 
 
@@ -278,5 +278,5 @@ def test_a_damaged_file_is_rejected_or_loads_the_same_baseline(baseline, saved, 
     (tmp_path / "b").write_bytes(damage(saved.read_bytes()))
     try:
         assert Baseline.load(tmp_path / "b") == baseline
-    except ValueError as error:
+    except InputError as error:
         assert "is not a baseline" in str(error)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import evaluate
 import pytest
 
+from infolm_metric import InputError
 from tests.toy import Toy, ToyRun, ToyScorer
 
 PREDICTIONS = ["abcd", "abab", ""]
@@ -119,28 +120,28 @@ def test_a_metric_without_pairs_is_true():
 @pytest.mark.parametrize("method", ["add", "add_batch", "compute"])
 @pytest.mark.parametrize("arguments", [(["a"],), (["a"], ["b"])])
 def test_error_for_positional_arguments_says_to_use_keywords(method, arguments):
-    with pytest.raises(TypeError, match=rf"keywords: {method}\(prediction"):
+    with pytest.raises(InputError, match=rf"keywords: {method}\(prediction"):
         getattr(Toy(), method)(*arguments)
 
 
 INVALID = [  # method, arguments, error, pattern of its message
-    ("compute", {"size": 0}, ValueError, "size must be at least 1"),
-    *(("compute", {flag: 1}, TypeError, flag) for flag in ("return_scores", "details", "verbose")),
-    ("compute", {"rescale_with_baseline": 3}, TypeError, "rescale_with_baseline"),
-    ("compute", {"ranks": "shares"}, ValueError, "unknown ranks 'shares'; did you mean 'share'"),
-    ("compute", {"ranks": "same", "gather": "first"}, ValueError, "unknown gather 'first'"),
-    ("compute", {"gather": "main"}, ValueError, "gather='main' needs ranks="),
-    ("compute", {"candidates": ["a"]}, TypeError, "did you mean 'predictions'"),
-    ("compute", {"reference": ["a"]}, TypeError, "did you mean 'references'"),
-    ("compute", {"sources": ["a"]}, TypeError, "'sources'; pass the sources as references"),
-    ("compute", {"predictions": ["a"]}, TypeError, "references"),
-    ("add_batch", {"predictions": ["a"], "refs": ["b"]}, TypeError, "did you mean 'references'"),
-    ("add_batch", {"predictions": ["a"], "references": ["b"], "size": 2}, TypeError, "'size'"),
-    ("add", {"prediction": "a", "predictions": "a"}, TypeError, "both prediction and predictions"),
-    ("add", {"prediction": None, "reference": "b"}, TypeError, r"predictions\[0\]"),
-    ("__init__", {"config_name": "kl"}, ValueError, "config_name must be None, got 'kl'"),
-    ("__init__", {"num_process": 2}, ValueError, "num_process .*got 2.*torchrun .*ranks="),
-    ("__init__", {"process_id": 1}, ValueError, "process_id .*got 1"),
+    ("compute", {"size": 0}, InputError, "size must be at least 1"),
+    *(("compute", {flag: 1}, InputError, flag) for flag in ("return_scores", "details", "verbose")),
+    ("compute", {"rescale_with_baseline": 3}, InputError, "rescale_with_baseline"),
+    ("compute", {"ranks": "shares"}, InputError, "unknown ranks 'shares'; did you mean 'share'"),
+    ("compute", {"ranks": "same", "gather": "first"}, InputError, "unknown gather 'first'"),
+    ("compute", {"gather": "main"}, InputError, "gather='main' needs ranks="),
+    ("compute", {"candidates": ["a"]}, InputError, "did you mean 'predictions'"),
+    ("compute", {"reference": ["a"]}, InputError, "did you mean 'references'"),
+    ("compute", {"sources": ["a"]}, InputError, "'sources'; pass the sources as references"),
+    ("compute", {"predictions": ["a"]}, InputError, "references"),
+    ("add_batch", {"predictions": ["a"], "refs": ["b"]}, InputError, "did you mean 'references'"),
+    ("add_batch", {"predictions": ["a"], "references": ["b"], "size": 2}, InputError, "'size'"),
+    ("add", {"prediction": "a", "predictions": "a"}, InputError, "both prediction and predictions"),
+    ("add", {"prediction": None, "reference": "b"}, InputError, r"predictions\[0\]"),
+    ("__init__", {"config_name": "kl"}, InputError, "config_name must be None, got 'kl'"),
+    ("__init__", {"num_process": 2}, InputError, "num_process .*got 2.*torchrun .*ranks="),
+    ("__init__", {"process_id": 1}, InputError, "process_id .*got 1"),
 ]
 
 
@@ -156,7 +157,7 @@ def test_invalid_arguments_are_rejected_and_added_pairs_are_kept(method, argumen
 def test_empty_batches_are_accepted_but_not_scored():
     toy = Toy()
     toy.add_batch(predictions=[], references=[])
-    with pytest.raises(ValueError, match="at least one pair"):
+    with pytest.raises(InputError, match="at least one pair"):
         toy.compute()
     for references in ([["abce"], ["abab"], ["x"]], []):
         toy.add_batch(predictions=PREDICTIONS[: len(references)], references=references)
@@ -168,7 +169,7 @@ def test_standard_evaluate_arguments_are_accepted_and_no_file_is_written(tmp_pat
     more = {"timeout": 1, "max_concurrent_cache_files": 2, "seed": 3, "keep_in_memory": True}
     toy = Toy(**processes, **more, cache_dir=str(tmp_path))
     toy.add_batch(predictions=PREDICTIONS, references=REFERENCES)
-    with pytest.raises(TypeError):
+    with pytest.raises(InputError):
         toy.add(prediction=5, reference="b")
     assert len(toy.compute()["scores"]) == 3
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric import InfoLMScorer
+from infolm_metric import InfoLMScorer, InputError
 from infolm_metric.core import inputs
 from infolm_metric.core.inputs import Pairs, check_pairs, iterate_pairs
 
@@ -58,10 +58,9 @@ def test_invalid_texts_are_rejected_with_their_position(data, wrong):
     predictions, groups = map(list, zip(*pairs, strict=True))
     index = data.draw(st.integers(0, len(pairs) - 1))
     inner = data.draw(st.integers(0, len(groups[index]) - 1))
-    error = ValueError if isinstance(wrong, str) else TypeError
 
     def assert_rejected(name, check):
-        with pytest.raises(error) as refusal:
+        with pytest.raises(InputError) as refusal:
             check()
         assert str(refusal.value).startswith(f"{name} ")
 
@@ -76,27 +75,27 @@ def test_invalid_texts_are_rejected_with_their_position(data, wrong):
 
 
 INVALID = {  # predictions, references, error, pattern of its message
-    "a bare prediction": ("abc", ["a", "b", "c"], TypeError, "predictions must be a list of"),
-    "bytes": (b"ab", ["a", "b"], TypeError, "predictions must be a list"),
-    "no predictions": (None, ["a"], TypeError, "predictions .*None"),
-    "a dictionary": ({"a": "b"}, ["a"], TypeError, "predictions .*dict"),
-    "a set": (["a"], {"a"}, TypeError, "references .*set"),
-    "a generator": ((text for text in "a"), ["a"], TypeError, r"predictions .*generator.*list\("),
-    "a zero-dimensional array": (np.array("a"), ["a"], TypeError, "predictions .*ndarray"),
-    "integers": (["a"], [5], TypeError, r"references\[0\] .*batch_decode"),
-    "token ids": ([[1, 2], [3]], ["a", "b"], TypeError, r"predictions\[0\] .*batch_decode"),
-    "an array of ids": (np.ones((2, 3), int), ["a", "b"], TypeError, r"\[0\] .*batch_decode"),
-    "lists of ids": (["a"], [[[1, -100]]], TypeError, r"references\[0\]\[0\] .*batch_decode"),
-    "fewer predictions": (["a"], ["b", "c"], ValueError, "1 prediction and 2 references"),
-    "fewer references": (["a", "b"], [["c"]], ValueError, "2 predictions and 1 reference"),
-    "no pairs": ([], [], ValueError, "empty"),
-    "no reference": (["a", "b"], [["c"], []], ValueError, r"references\[1\] is an empty"),
-    "no reference in an array": (["a"], [np.array([])], ValueError, r"references\[0\] is an empty"),
-    "strings, then a list": (["a", "b"], ["c", ["d"]], ValueError, r"0\] is a string"),
-    "lists, then a string": (["a", "b"], [["c"], "d"], ValueError, r"0\] is a list"),
-    "ids of labels": ([[1, 2, -100]], ["a"], TypeError, r"predictions\[0\] .*batch_decode"),
-    "an array of token ids": (np.ones((1, 3), int), ["a"], TypeError, "batch_decode"),
-    "a list in a list": (["a"], [["b", ["c"]]], TypeError, r"references\[0\]\[1\].*list"),
+    "a bare prediction": ("abc", ["a", "b", "c"], InputError, "predictions must be a list of"),
+    "bytes": (b"ab", ["a", "b"], InputError, "predictions must be a list"),
+    "no predictions": (None, ["a"], InputError, "predictions .*None"),
+    "a dictionary": ({"a": "b"}, ["a"], InputError, "predictions .*dict"),
+    "a set": (["a"], {"a"}, InputError, "references .*set"),
+    "a generator": ((text for text in "a"), ["a"], InputError, r"predictions .*generator.*list\("),
+    "a zero-dimensional array": (np.array("a"), ["a"], InputError, "predictions .*ndarray"),
+    "integers": (["a"], [5], InputError, r"references\[0\] .*batch_decode"),
+    "token ids": ([[1, 2], [3]], ["a", "b"], InputError, r"predictions\[0\] .*batch_decode"),
+    "an array of ids": (np.ones((2, 3), int), ["a", "b"], InputError, r"\[0\] .*batch_decode"),
+    "lists of ids": (["a"], [[[1, -100]]], InputError, r"references\[0\]\[0\] .*batch_decode"),
+    "fewer predictions": (["a"], ["b", "c"], InputError, "1 prediction and 2 references"),
+    "fewer references": (["a", "b"], [["c"]], InputError, "2 predictions and 1 reference"),
+    "no pairs": ([], [], InputError, "empty"),
+    "no reference": (["a", "b"], [["c"], []], InputError, r"references\[1\] is an empty"),
+    "no reference in an array": (["a"], [np.array([])], InputError, r"references\[0\] is an empty"),
+    "strings, then a list": (["a", "b"], ["c", ["d"]], InputError, r"0\] is a string"),
+    "lists, then a string": (["a", "b"], [["c"], "d"], InputError, r"0\] is a list"),
+    "ids of labels": ([[1, 2, -100]], ["a"], InputError, r"predictions\[0\] .*batch_decode"),
+    "an array of token ids": (np.ones((1, 3), int), ["a"], InputError, "batch_decode"),
+    "a list in a list": (["a"], [["b", ["c"]]], InputError, r"references\[0\]\[1\].*list"),
 }
 
 
@@ -110,12 +109,12 @@ def test_invalid_lists_of_pairs_are_rejected(case):
 def test_references_in_sacrebleu_layout_are_rejected_with_a_remedy():
     streams = [["a", "b", "c"], ["d", "e", "f"]]
     for references in (streams, streams[:1], np.array(streams)):
-        with pytest.raises(ValueError, match=r"3 predictions .*list\(zip\(\*references\)\)"):
+        with pytest.raises(InputError, match=r"3 predictions .*list\(zip\(\*references\)\)"):
             check_pairs(["x", "y", "z"], references)
         checked = check_pairs(["x", "y", "z"], list(zip(*references, strict=True)))
         assert checked.references[0] == [stream[0] for stream in references]
     for references in (["a", "b"], [["a", "b", "c"], ["d"]]):
-        with pytest.raises(ValueError) as refusal:
+        with pytest.raises(InputError) as refusal:
             check_pairs(["x", "y", "z"], references)
         assert "zip" not in str(refusal.value)
 
@@ -123,23 +122,23 @@ def test_references_in_sacrebleu_layout_are_rejected_with_a_remedy():
 def test_empty_batches_are_accepted_on_request():
     assert len(check_pairs([], np.array([]), allow_empty=True)) == 0
     for predictions, references in (([], ["a"]), (["a"], [])):
-        with pytest.raises(ValueError, match="have the same length"):
+        with pytest.raises(InputError, match="have the same length"):
             check_pairs(predictions, references, allow_empty=True)
-    with pytest.raises(TypeError):
+    with pytest.raises(InputError):
         check_pairs(None, None, allow_empty=True)
 
 
 INVALID_PAIRS = [
-    *(("ab", TypeError), (("a",), TypeError), (("a", "b", "c"), TypeError), (5, TypeError)),
-    *((("a", []), ValueError), (("a", 5), TypeError), ({"a": 1, "b": 2}, TypeError)),
+    *("ab", ("a",), ("a", "b", "c"), 5),
+    *(("a", []), ("a", 5), {"a": 1, "b": 2}),
 ]
 
 
-@pytest.mark.parametrize(("pair", "error"), INVALID_PAIRS)
-def test_invalid_pairs_in_a_stream_are_rejected_with_their_index(pair, error):
+@pytest.mark.parametrize("pair", INVALID_PAIRS)
+def test_invalid_pairs_in_a_stream_are_rejected_with_their_index(pair):
     pairs = iterate_pairs([("a", "b"), pair])
     assert next(pairs) == ("a", ["b"])
-    with pytest.raises(error, match=r"pairs\[1\]"):
+    with pytest.raises(InputError, match=r"pairs\[1\]"):
         next(pairs)
 
 
@@ -148,7 +147,7 @@ def test_long_values_are_abbreviated_in_messages():
         lambda: check_pairs("x" * 10**6, ["a"]),
         lambda: inputs.check_text("text", [["x" * 10**6] * 1000] * 1000),
     ):
-        with pytest.raises(TypeError) as refusal:
+        with pytest.raises(InputError) as refusal:
             check()
         assert len(str(refusal.value)) < 1000
 
@@ -209,17 +208,17 @@ def test_tables_are_rejected_with_a_remedy(number):
     table = TABLES[number]({"one": ["a", "b"], "two": ["c", "d"]})
     texts = ["x", "y"]
     for arguments in ((table, texts), (texts, table)):
-        with pytest.raises(TypeError, match="table.*columns"):
+        with pytest.raises(InputError, match="table.*columns"):
             check_pairs(*arguments)
-    with pytest.raises(TypeError, match=r"references\[0\]"):
+    with pytest.raises(InputError, match=r"references\[0\]"):
         check_pairs(texts, [table, table])
-    with pytest.raises(TypeError, match="table.*columns"):
+    with pytest.raises(InputError, match="table.*columns"):
         inputs.check_texts("candidates", table)
 
 
 def test_lazy_columns_are_rejected_with_a_remedy():
     column = Dataset.from_dict({"text": ["a", "b"]}).to_iterable_dataset()["text"]
-    with pytest.raises(TypeError, match=r"IterableColumn.*list\("):
+    with pytest.raises(InputError, match=r"IterableColumn.*list\("):
         check_pairs(column, ["a", "b"])
     assert list(check_pairs(list(column), ["a", "b"])) == [("a", ["a"]), ("b", ["b"])]
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infolm_metric import InputError
 from infolm_metric.core import results
 from infolm_metric.core.baselines import BaselineStats
 from infolm_metric.core.signature import Signature
@@ -110,7 +111,7 @@ def test_joined_results_of_parts_equal_the_result_of_the_whole(data, scores):
 def test_results_with_different_signatures_are_not_joined():
     signatures = (Signature({"temperature": value}) for value in (1, 2))
     parts = [results.Result("infolm", ONE, signature, False) for signature in signatures]
-    with pytest.raises(ValueError, match="temperature is 2 instead of 1"):
+    with pytest.raises(InputError, match="temperature is 2 instead of 1"):
         results.join_results(parts)
 
 

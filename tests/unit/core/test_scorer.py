@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import infolm_metric
-from infolm_metric import IDF, InfoLMScorer, InfoLMSettings
+from infolm_metric import IDF, InfoLMScorer, InfoLMSettings, InputError
 from infolm_metric.core import scorer as core_scorer
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations.torchmetrics import TextMetric
@@ -30,9 +30,9 @@ def test_a_scorer_shows_the_settings_that_differ_from_the_defaults():
     assert repr(ToyScorer()) == "ToyScorer()"
     assert repr(ToyScorer(ToySettings(size=3))) == "ToyScorer(size=3)"
     assert ToyScorer(ToySettings(size=3), size=2).settings == ToySettings(size=2)
-    with pytest.raises(TypeError, match="settings must be ToySettings, got InfoLMSettings"):
+    with pytest.raises(InputError, match="settings must be ToySettings, got InfoLMSettings"):
         ToyScorer(InfoLMSettings())
-    with pytest.raises(TypeError, match="verbose must be True or False"):
+    with pytest.raises(InputError, match="verbose must be True or False"):
         ToyScorer().score(["a"], ["b"], verbose=1)
 
 
@@ -62,7 +62,7 @@ def test_a_stream_is_read_lazily_and_invalid_pairs_are_named():
     assert read == []
     next(rows)
     assert len(read) <= core_scorer.STREAMED_PAIRS + 1
-    with pytest.raises(TypeError, match=rf"pairs\[{2 * core_scorer.STREAMED_PAIRS}\]"):
+    with pytest.raises(InputError, match=rf"pairs\[{2 * core_scorer.STREAMED_PAIRS}\]"):
         list(rows)
 
 
@@ -70,7 +70,7 @@ def test_a_stream_is_read_lazily_and_invalid_pairs_are_named():
 def test_a_stream_for_corpus_idf_must_be_readable_twice(scorer):
     pairs = list(zip(CANDIDATES, REFERENCES, strict=True))
     for idf in ("references", "separate"):
-        with pytest.raises(ValueError, match="an iterator.*idf=False"):
+        with pytest.raises(InputError, match="an iterator.*idf=False"):
             scorer.stream(iter(pairs), idf=idf)
     table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
     for idf in (False, table):
@@ -259,7 +259,7 @@ def test_score_scores_with_any_metric(metric):
     expected = METRICS[metric].scorer_type()(**model).score(*pairs)
     assert result.signature == expected.signature
     assert_nearly_equal(result["scores"], expected["scores"])
-    with pytest.raises(ValueError, match="did you mean 'baryscore'"):
+    with pytest.raises(InputError, match="did you mean 'baryscore'"):
         infolm_metric.score(CANDIDATES, REFERENCES, metric="baryscroe")
-    with pytest.raises(TypeError, match="did you mean 'idf'"):
+    with pytest.raises(InputError, match="did you mean 'idf'"):
         infolm_metric.score(CANDIDATES, REFERENCES, metric=metric, idff=False)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
+from infolm_metric import InputError
 from infolm_metric.core import tokenization
 from infolm_metric.core.tokenization import tokenize
 from tests.made_texts import BERT, CLS, SEP, make_text
@@ -74,7 +75,7 @@ def test_long_texts_can_be_rejected_or_kept_whole(tokenizer):
     (whole,) = tokenize(tokenizer, [SENTENCES[0]], length - 1, "window")
     assert len(fits.ids) == len(whole.ids) == length
     assert (fits.too_long, whole.too_long) == (False, True)
-    with pytest.raises(ValueError, match=f"max_length={length - 1} tokens, got {length}: .The cat"):
+    with pytest.raises(InputError, match=f"max_length={length - 1} tokens, got {length}: .The cat"):
         list(tokenize(tokenizer, ["a", SENTENCES[0], "a cat"], length - 1, "error"))
 
 

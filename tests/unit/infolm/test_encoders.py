@@ -9,6 +9,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
 
+from infolm_metric import InputError
 from infolm_metric.core.tokenization import WeightedText, tokenize
 from infolm_metric.infolm import distributions, masked_lm
 from infolm_metric.infolm.distributions import split
@@ -211,7 +212,7 @@ UNFIT = {
 
 @pytest.mark.parametrize("word", UNFIT)
 def test_checkpoints_that_are_not_complete_masked_lms_are_rejected(word, tiny_models, tmp_path):
-    with pytest.raises(ValueError, match=f'(?s){word}.*"bundled"'):
+    with pytest.raises(InputError, match=f'(?s){word}.*"bundled"'):
         load(UNFIT[word](tiny_models, tmp_path / "m"))
 
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from infolm_metric import IDF, BaryScorer, InfoLMScorer
+from infolm_metric import IDF, BaryScorer, InfoLMScorer, InputError
 from infolm_metric.infolm.measures import MEASURES
 
 PARAMETERS = {"alpha": 0.3, "beta": 0.9}
@@ -70,7 +70,7 @@ def test_views_contain_every_position_and_reproduce_the_distribution(scorer, tex
 
 def test_top_returns_the_entries_with_the_largest_shares(scorer):
     explanation = scorer.explain("a dog", "the cat", information_measure="l1")
-    with pytest.raises(ValueError, match="count must be at least 1, got 0"):
+    with pytest.raises(InputError, match="count must be at least 1, got 0"):
         explanation.top(0)
     top = explanation.top(3)
     largest = explanation.shares.sort(descending=True)[0][:3].tolist()

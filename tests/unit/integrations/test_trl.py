@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from infolm_metric import AnswerCheckScorer, BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import AnswerCheckScorer, BaryScorer, InfoLMScorer, InputError, MENLIScorer
 from infolm_metric.integrations import trl
 from infolm_metric.integrations.trl import completion_text, reward
 from tests.counted_contexts import count_contexts
@@ -64,7 +64,7 @@ INVALID_COMPLETIONS = [
 @pytest.mark.parametrize(("completion", "problem"), INVALID_COMPLETIONS)
 def test_errors_name_the_position_of_an_invalid_completion(completion, problem):
     # The first row, which has no reference, does not shift the position.
-    with pytest.raises(TypeError, match=problem):
+    with pytest.raises(InputError, match=problem):
         reward(ToyScorer())(completions=["a", completion], reference=[None, "a"])
 
 
@@ -101,7 +101,7 @@ def test_missing_references_in_a_row_are_left_out(references):
 
 @pytest.mark.parametrize("number", [5, 1.5, True, [5], ["Paris", 5]])
 def test_references_that_are_numbers_are_rejected_with_a_remedy(number):
-    with pytest.raises(TypeError, match=r"answer\[1\].* must be a string, got .*; convert it"):
+    with pytest.raises(InputError, match=r"answer\[1\].* must be a string, got .*; convert it"):
         reward(ToyScorer(), "answer")(completions=["a", "b"], answer=["a", number])
 
 
@@ -179,16 +179,16 @@ REFUSED = [
 
 @pytest.mark.parametrize(("settings", "message"), REFUSED)
 def test_scorers_without_a_single_reward_per_completion_are_rejected(settings, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message):
         reward(InfoLMScorer(**settings))
 
 
 def test_error_for_a_missing_column_lists_the_columns():
-    with pytest.raises(ValueError, match=r"no reference column .* answer.*\. Set reference_column"):
+    with pytest.raises(InputError, match=r"no reference column .* answer.*\. Set reference_column"):
         reward(ToyScorer())(completions=["a"], answer=["a"])
 
 
 @pytest.mark.parametrize(("completions", "references"), [([], []), (["a"], []), ("a", ["a"])])
 def test_completions_and_references_that_do_not_match_are_rejected(completions, references):
-    with pytest.raises((TypeError, ValueError), match="completions"):
+    with pytest.raises(InputError, match="completions"):
         reward(ToyScorer())(completions=completions, reference=references)

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
-from infolm_metric import InfoLMScorer
+from infolm_metric import InfoLMScorer, InputError
 from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError
 from infolm_metric.core.scorer import Run
@@ -113,7 +113,7 @@ def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
     assert result.means.keys() == {"infolm", "infolm_rescaled"}
     assert "|baseline:file-" in result.signature and result.baseline
     assert job(scorer, rescale_with_baseline="baseline") == replace(result, resumed=len(ROWS))
-    with pytest.raises(ValueError, match="baseline is unset instead of file-"):
+    with pytest.raises(InputError, match="baseline is unset instead of file-"):
         job(scorer)
     with pytest.raises(BaselineNotFoundError):
         job(scorer, output="other.jsonl", rescale_with_baseline=Baseline({}))
@@ -220,7 +220,7 @@ class Jobs(RuleBasedStateMachine):
     @rule(attempt=st.sampled_from(CHANGED_JOBS))
     def try_changed_job(self, attempt):
         files = contents()
-        with pytest.raises(ValueError, match=f"{attempt[1]}.*--restart"):
+        with pytest.raises(InputError, match=f"{attempt[1]}.*--restart"):
             job(**attempt[0])
         assert contents() == files
 
@@ -230,14 +230,14 @@ class Jobs(RuleBasedStateMachine):
         record = RECORD.read_bytes()
         old = record.replace(b'"sums"', b'"columns"')  # as in version 0.3.0
         RECORD.write_bytes(old if fraction is None else record[: int(fraction * len(record))])
-        with pytest.raises(ValueError, match="not a job record.*--restart"):
+        with pytest.raises(InputError, match="not a job record.*--restart"):
             job()
         RECORD.write_bytes(record)
 
     @rule(restart=st.booleans())
     def finish(self, restart):
         if self.part_is_short and not restart:
-            with pytest.raises(ValueError, match="was truncated.*--restart"):
+            with pytest.raises(InputError, match="was truncated.*--restart"):
                 job()
             return
         result = job(restart=restart)
@@ -332,7 +332,7 @@ def test_invalid_jobs_are_rejected(make, options, words):
     if make:
         make()
     files = contents()
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(InputError, match=words):
         job(**options)
     assert contents() == files
     assert not Path("scores.jsonl.lock").exists()
@@ -342,7 +342,7 @@ def test_invalid_jobs_are_rejected(make, options, words):
 def test_input_that_differs_when_it_is_read_again_is_rejected(count):
     passes = iter([ROWS, [*ROWS, ROWS[0]][:count]])
     source = Source("rows", lambda: (("a row", row) for row in next(passes)))
-    with pytest.raises(ValueError, match=rf"had 50 rows .* and now has {count} .*restart=True"):
+    with pytest.raises(InputError, match=rf"had 50 rows .* and now has {count} .*restart=True"):
         job(source=source)
     assert not OUTPUT.exists()
 
@@ -351,7 +351,7 @@ def test_output_that_is_locked_or_cannot_be_locked_is_rejected(monkeypatch):
     def acquire(*args, **options):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    with FileLock("scores.jsonl.lock"), pytest.raises(ValueError, match="another job is writing"):
+    with FileLock("scores.jsonl.lock"), pytest.raises(InputError, match="another job is writing"):
         job()
     assert job().pairs == len(ROWS)
     monkeypatch.setattr(FileLock, "acquire", acquire)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric import combine
+from infolm_metric import InputError, combine
 from tests import reference_menli
 
 SCORES = st.lists(st.floats(-100, 100).map(lambda x: round(x, 6)), min_size=2, max_size=9)
@@ -48,5 +48,5 @@ INVALID = [
 
 @pytest.mark.parametrize(("nli", "other", "weight", "word"), INVALID)
 def test_invalid_scores_and_weights_are_rejected(nli, other, weight, word):
-    with pytest.raises((TypeError, ValueError), match=word):
+    with pytest.raises(InputError, match=word):
         combine(nli, other, weight)

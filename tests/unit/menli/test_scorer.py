@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import BaryScorer, InfoLMScorer, InputError, MENLIScorer
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import is_reliable
@@ -231,7 +231,7 @@ def test_models_without_a_classifier_are_rejected(folder, tmp_path):
     weights = load_file(headless / "model.safetensors")
     encoder = {name: tensor for name, tensor in weights.items() if "classifier" not in name}
     save_file(encoder, headless / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ValueError, match="lacks 2 weights .* its classifier is missing"):
+    with pytest.raises(InputError, match="lacks 2 weights .* its classifier is missing"):
         MENLIScorer(model_name_or_path=headless).score(["a"], ["b"])
 
 
@@ -249,12 +249,12 @@ INVALID = [
 def test_unusable_models_and_texts_are_rejected_before_weights_are_loaded(
     tiny_nli, labels, options, word, no_model
 ):
-    with pytest.raises(ValueError, match=word):
+    with pytest.raises(InputError, match=word):
         MENLIScorer(model_name_or_path=tiny_nli(labels=labels), **options).score([LONG], ["b"])
 
 
 def test_a_matrix_with_long_pairs_is_rejected_if_truncation_is_not_allowed(scorer):
-    with pytest.raises(ValueError, match="long_text"):
+    with pytest.raises(InputError, match="long_text"):
         scorer.matrix(["a", SENTENCES[0]], ["a dog"], max_length=10, long_text="error")
 
 
@@ -265,7 +265,7 @@ def test_the_length_limit_applies_to_both_texts_together(tiny_nli, tmp_path):
         for limit in (6, 40):
             assert scorer.prepare(scorer.settings.replace(max_length=limit)).limit == limit
     small = edit_copy(tiny_nli(), tmp_path / "small", "config.json", max_position_embeddings=4)
-    with pytest.raises(ValueError, match=r"is 4 tokens, .* Choose another model"):
+    with pytest.raises(InputError, match=r"is 4 tokens, .* Choose another model"):
         MENLIScorer(model_name_or_path=small).prepare()
 
 
@@ -284,7 +284,7 @@ def test_overflowing_outputs_are_rejected_with_a_remedy(scorer):
     half = MENLIScorer(scorer.settings, dtype="float16", reuse_memory=0)
     for parameter in half.models.model(half.settings).model.parameters():
         parameter.data.fill_(6e4)
-    with pytest.raises(ValueError, match="not finite with dtype='float16'; use"):
+    with pytest.raises(InputError, match="not finite with dtype='float16'; use"):
         half.score(["a cat"], ["a dog"])
 
 
@@ -336,16 +336,16 @@ def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
         scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
     keys = Baseline.load(tmp_path / "kl.baseline").stats
     options["combine_baseline"] = Baseline(dict.fromkeys(keys, BaselineStats.of([0.0, 0.0])))
-    with pytest.raises(ValueError, match="combine_baseline .* its mean is the best score"):
+    with pytest.raises(InputError, match="combine_baseline .* its mean is the best score"):
         scorer.score(["a"], ["b"], **options)
 
 
 INVALID_METRICS = [
     (InfoLMScorer, {"information_measure": "kl"}, BaselineNotFoundError, "has neither"),
-    (InfoLMScorer, {"max_length": 2}, ValueError, "max_length must be at least 3"),
-    (InfoLMScorer, {"max_length": 5, "long_text": "error"}, ValueError, "at most max_length=5"),
-    (InfoLMScorer, {"idf": "bundled"}, ValueError, "with the tokenizer 'bundled'"),
-    (BaryScorer, {"layers": 99}, ValueError, "layers must be at most"),
+    (InfoLMScorer, {"max_length": 2}, InputError, "max_length must be at least 3"),
+    (InfoLMScorer, {"max_length": 5, "long_text": "error"}, InputError, "at most max_length=5"),
+    (InfoLMScorer, {"idf": "bundled"}, InputError, "with the tokenizer 'bundled'"),
+    (BaryScorer, {"layers": 99}, InputError, "layers must be at most"),
     (BaryScorer, {"model_name_or_path": "./nowhere"}, OSError, "nowhere"),
 ]
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import infolm_metric
+from infolm_metric import InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.menli.scorer import formula_values
@@ -42,7 +43,7 @@ INVALID = [
 
 @pytest.mark.parametrize(("values", "word"), INVALID)
 def test_invalid_settings_are_rejected_with_their_value(values, word):
-    with pytest.raises((TypeError, ValueError), match=word):
+    with pytest.raises(InputError, match=word):
         MENLISettings.of(**values)
 
 
@@ -135,7 +136,7 @@ AMBIGUOUS = [
 
 @pytest.mark.parametrize("names", AMBIGUOUS)
 def test_ambiguous_label_names_are_rejected_with_a_remedy(names):
-    with pytest.raises(ValueError, match="must be entailment, neutral.*labels="):
+    with pytest.raises(InputError, match="must be entailment, neutral.*labels="):
         read_labels("m", dict(enumerate(names)), None)
 
 
@@ -145,7 +146,7 @@ def test_labels_in_the_settings_override_the_labels_of_the_model():
     assert read_labels("m", nameless, labels) == Labels(1, 2, 0)
     two = MENLISettings(labels=["entailment", "not entailment"]).labels
     assert read_labels("m", {0: "a", 1: "b"}, two) == Labels(0, None, None)
-    with pytest.raises(ValueError, match="labels must name the 3 outputs"):
+    with pytest.raises(InputError, match="labels must name the 3 outputs"):
         read_labels("m", nameless, two)
 
 

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from infolm_metric import MENLI, InfoLMScorer, MENLIScorer, MENLISettings
+from infolm_metric import MENLI, InfoLMScorer, InputError, MENLIScorer, MENLISettings
 from infolm_metric.commands.main import main
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.core.inputs import Pairs, check_pairs
@@ -133,7 +133,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("values", "message"), REFUSED)
 def test_settings_that_contradict_a_task_are_rejected(values, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message):
         MENLISettings(**values)
 
 
@@ -214,7 +214,7 @@ def test_the_argument_sources_is_rejected_with_a_remedy(scorer, model, no_model)
         lambda: InfoLMScorer(model_name_or_path=model).score(["a"], ["b"], source=["c"]),
     ]
     for call in calls:
-        with pytest.raises(TypeError, match=REMEDY):
+        with pytest.raises(InputError, match=REMEDY):
             call()
     assert len(metric) == 0
 

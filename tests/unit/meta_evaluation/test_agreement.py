@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from infolm_metric import InputError
 from infolm_metric.meta_evaluation import (
     Agreement,
     agreement,
@@ -152,7 +153,7 @@ INVALID = [
 @pytest.mark.parametrize(("changes", "message"), INVALID)
 def test_error_names_the_invalid_argument(changes, message):
     human, metrics, length = grids()
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message):
         agreement(**{"human": human, "metrics": metrics, "length": length, **changes})
 
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from infolm_metric import InputError
 from infolm_metric.meta_evaluation import (
     calibrated_accuracy,
     correlation,
@@ -182,7 +183,7 @@ INVALID_FOR_ALL = [
 @pytest.mark.parametrize(("sides", "options", "message"), INVALID_FOR_ALL)
 @pytest.mark.parametrize("name", STATISTICS)
 def test_every_statistic_rejects_invalid_grids(name, sides, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message):
         STATISTICS[name](*sides, *options)
 
 
@@ -200,7 +201,7 @@ INVALID_FOR_ONE = [
 @pytest.mark.parametrize(("call", "message"), INVALID_FOR_ONE)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_invalid_arguments_of_single_statistics_are_rejected(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message):
         call(*grids_with_length())
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from infolm_metric import InputError
 from infolm_metric.meta_evaluation import estimate_mean, expected_width, select_ids
 
 MEAN = 70.0
@@ -160,10 +161,10 @@ def test_each_id_has_the_same_probability_in_a_plan():
 
 
 def test_invalid_arguments_are_rejected():
-    with pytest.raises(ValueError, match=r"shapes \[2\] and \[3\]"):
+    with pytest.raises(InputError, match=r"shapes \[2\] and \[3\]"):
         estimate_mean(np.ones(2), np.ones(3))
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(InputError, match="finite"):
         estimate_mean(np.ones(2), np.array([1.0, np.nan]))
     for count, words in ((2, "at least 3"), (11, "at most 10")):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(InputError, match=words):
             select_ids(np.arange(10.0), count)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib import axes
 
+from infolm_metric import InputError
 from infolm_metric.meta_evaluation import agreement, plot_agreement
 
 
@@ -58,6 +59,6 @@ INVALID = [
 
 @pytest.mark.parametrize(("file", "statistic", "message"), INVALID)
 def test_invalid_plots_are_rejected(table, tmp_path, file, statistic, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(InputError, match=message):
         plot_agreement(table, tmp_path / file, statistic)
     assert not list(tmp_path.iterdir())

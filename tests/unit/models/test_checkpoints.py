@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import BaryScorer, InfoLMScorer, InputError, MENLIScorer
 from infolm_metric.models import checkpoints
 from infolm_metric.models.checkpoints import (
     Architecture,
@@ -81,7 +81,7 @@ def test_max_length_must_be_within_the_limits_of_the_model(tiny_models, tmp_path
     checkpoint = open_model(tmp_path / "m")  # the limit of the tokenizer is below the model's
     assert [checkpoint.text_limit(length) for length in (None, 3, 23, 40)] == [23, 3, 23, 40]
     for length, word in ((2, "at least 3"), (41, "at most 40")):
-        with pytest.raises(ValueError, match=f"max_length must be {word}.*got {length}"):
+        with pytest.raises(InputError, match=f"max_length must be {word}.*got {length}"):
             checkpoint.text_limit(length)
     unlimited = replace(checkpoint, limit=None, positions=None)
     assert unlimited.text_limit(None) is None and unlimited.text_limit(10**6) == 10**6
@@ -121,13 +121,13 @@ DAMAGES = {  # change to the folder, error, pattern of its message
     "no weights": (remove("*.safetensors"), OSError, "model.safetensors, or pytorch_model.bin"),
     "a damaged pickle": (damaged_pickle, OSError, "pytorch_model.bin is damaged"),
     "damaged weights": (truncate("model.safetensors", 1000), OSError, "deserializing"),
-    "no tokenizer": (remove("tokenizer*"), (OSError, ValueError), "tokenizer"),
-    "a larger tokenizer": (larger_tokenizer, ValueError, "307 tokens, but the model has 305"),
+    "no tokenizer": (remove("tokenizer*"), (OSError, InputError), "tokenizer"),
+    "a larger tokenizer": (larger_tokenizer, InputError, "307 tokens, but the model has 305"),
     "a newer tokenizer": (edit("tokenizer.json", **NEWER), OSError, "PreTokenizer"),
     "a truncated configuration": (truncate("config.json", 1), OSError, "config"),
     "an unknown activation": (edit("config.json", hidden_act="zzz"), OSError, "KeyError: 'zzz'"),
-    "a string length": (edit("tokenizer_config.json", model_max_length="9"), ValueError, "'9'"),
-    "a negative length": (edit("tokenizer_config.json", model_max_length=-1), ValueError, "-1"),
+    "a string length": (edit("tokenizer_config.json", model_max_length="9"), InputError, "'9'"),
+    "a negative length": (edit("tokenizer_config.json", model_max_length=-1), InputError, "-1"),
 }
 
 
@@ -144,7 +144,7 @@ def test_incomplete_and_damaged_folders_are_rejected_with_their_path(damage, tin
 def test_errors_for_unavailable_models_suggest_the_bundled_model():
     with pytest.raises(OSError, match=r"'some-one/some-model'.*'v1'.*model_name_or_path='bundled'"):
         open_model("some-one/some-model", "v1")
-    with pytest.raises(ValueError, match="'bundled'.*not support revisions.*'main'"):
+    with pytest.raises(InputError, match="'bundled'.*not support revisions.*'main'"):
         open_model("bundled", "main")
     for name in (__file__ + "/none", "./none", "models/of/mine", "~/none"):
         with pytest.raises(OSError, match=f"{name!r}.*no such folder.*'bundled'"):

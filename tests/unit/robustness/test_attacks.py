@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from infolm_metric import InputError
 from infolm_metric.robustness import ATTACKS, attack
 from infolm_metric.robustness.attacks import stable_hash
 from infolm_metric.robustness.grammar import choose_article, find_forms, find_tag, inflect
@@ -212,10 +213,10 @@ def test_typo_swaps_two_different_adjacent_letters_but_never_the_first():
 
 
 INVALID = [
-    (("A cat.", "nun"), ValueError, "unknown attack 'nun'; did you mean 'noun'"),
-    ((None, "num"), TypeError, "text"),
-    (("A cat.", "num", -1), ValueError, "seed"),
-    (("A cat.", "num", "x"), TypeError, "seed"),
+    (("A cat.", "nun"), InputError, "unknown attack 'nun'; did you mean 'noun'"),
+    ((None, "num"), InputError, "text"),
+    (("A cat.", "num", -1), InputError, "seed"),
+    (("A cat.", "num", "x"), InputError, "seed"),
 ]
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from infolm_metric import InfoLMScorer, InfoLMSettings, MENLIScorer
+from infolm_metric import InfoLMScorer, InfoLMSettings, InputError, MENLIScorer
 from infolm_metric.robustness import (
     AttackCase,
     ExternalScores,
@@ -141,7 +141,7 @@ INVALID = [
 
 @pytest.mark.parametrize(("call", "word"), INVALID)
 def test_invalid_input_is_rejected(tmp_path, call, word):
-    with pytest.raises((TypeError, ValueError), match=word):
+    with pytest.raises(InputError, match=word):
         call(tmp_path)
 
 
@@ -159,7 +159,7 @@ def test_invalid_arguments_are_rejected_before_scoring(monkeypatch):
         (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, [], "separate"),
         (CASES, toy | {"mine": MENLIScorer(combine_with=SEPARATE)}, [], "separate"),
     ):
-        with pytest.raises(ValueError, match=word):
+        with pytest.raises(InputError, match=word):
             evaluate_robustness(cases, scorers, columns)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from infolm_metric import InputError
 from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.commands.main import main
 from infolm_metric.core.scorer import Run
@@ -111,7 +112,7 @@ INVALID = [
 
 @pytest.mark.parametrize(("arguments", "words"), INVALID)
 def test_invalid_settings_and_texts_are_rejected_with_a_reason(arguments, words):
-    with pytest.raises((ValueError, TypeError), match=re.escape(words)):
+    with pytest.raises(InputError, match=re.escape(words)):
         compare(*arguments)
 
 
@@ -450,7 +451,7 @@ def test_summary_and_table_of_a_file_show_each_verdict(tmp_path):
 def test_messages_show_names_unchanged():
     for message in ("x13.csv, line 2: not valid CSV", "idf must be one of True"):
         assert message in appearance.notice(message, "refused")
-        assert str(scoring.refusal(ValueError(message)).message) == message
+        assert str(scoring.refusal(InputError(message)).message) == message
 
 
 def test_file_cells_can_contain_lists_and_columns_are_detected_by_name(tmp_path):
@@ -482,7 +483,7 @@ INVALID_FILES = [
 @pytest.mark.parametrize(("name", "content", "words"), INVALID_FILES)
 def test_invalid_files_are_rejected_without_revealing_their_path(name, content, words, tmp_path):
     (tmp_path / name).write_text(content)
-    with pytest.raises((ValueError, TypeError), match=re.escape(words)) as error:
+    with pytest.raises(InputError, match=re.escape(words)) as error:
         list(file_tab.iter_scores(str(tmp_path / name), "infolm", None, None, None))
     assert str(tmp_path) not in str(error.value)
 
