@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.commands.main import main
 from infolm_metric.core.scorer import Run
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
+from infolm_metric.models.hidden_states import Encoder
 from infolm_metric.models.nli import NLIModel
 from space.page import appearance, compare_tab, file_tab, limits, scoring, settings
 from space.page.fair_lock import FairLock
