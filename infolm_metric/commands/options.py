@@ -138,7 +138,7 @@ def _with_idf(settings: Any, idf: Any, names: Sequence[str]) -> Any:
     if all(hasattr(metrics.find(name).settings_type(), COMBINED) for name in names):
         raise ValueError(
             f"{settings.metric} has no token weights, got --idf {idf}; omit --idf, or add "
-            "--combine-with infolm or baryscore"
+            "--combine-with infolm, baryscore or bertscore"
         )
     return settings
 

@@ -30,7 +30,7 @@ FORMULAS: dict[str, tuple[int, int, int]] = {
 }
 WEIGHT = 0.2  # weight of the NLI score in a combination; 0.2 to 0.3 is best for MT (Chen and Eger)
 # Metrics that can be combined with the NLI score.
-COMBINABLE = ("infolm", "baryscore")
+COMBINABLE = ("infolm", "baryscore", "bertscore")
 # Defaults of each task, for settings that are None.
 TASKS: dict[str | None, dict[str, str]] = {
     None: {"formula": "e", "direction": "avg"},
@@ -56,8 +56,8 @@ class MENLISettings(NLISettings):
             reference?) or avg (mean of both); None: the task's default.
         multi_reference: reduction over several references: max or mean; the metric in
             combine_with uses its own setting.
-        combine_with: metric to combine with the NLI score: infolm or baryscore (with uniform token
-            weights, idf=False). In Python, a settings object of one of these metrics is also
+        combine_with: metric to combine with the NLI score: infolm, baryscore or bertscore (with
+            uniform token weights, idf=False). In Python, a settings object of one of these metrics is also
             accepted and used unchanged.
         nli_weight: weight of the NLI score in a combination, from 0 to 1; default: 0.2.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
@@ -80,7 +80,7 @@ class MENLISettings(NLISettings):
     formula: str | tuple[str, ...] | None = None
     direction: Literal["avg", "rh", "hr"] | None = None
     multi_reference: Literal["max", "mean"] = "max"
-    combine_with: Literal["infolm", "baryscore"] | Settings | None = None
+    combine_with: Literal["infolm", "baryscore", "bertscore"] | Settings | None = None
     nli_weight: float | None = None
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
 
@@ -108,7 +108,7 @@ class MENLISettings(NLISettings):
             len(self.other.names) != 1 or self.other.metric not in COMBINABLE
         ):
             raise ValueError(
-                f"combine_with must be {' or '.join(COMBINABLE)} with a single score, got "
+                f"combine_with must be one of {', '.join(COMBINABLE)} with a single score, got "
                 f"{self.other.metric} with {', '.join(self.other.names)}"
             )
 

@@ -252,7 +252,7 @@ class HiddenStatesRun(EncodingRun[E]):
             if not rows.isfinite().all():
                 raise non_finite_error("states", settings.dtype)
             indices = [index for group in groups for index in group]
-            parts = rows.split([lengths[index] for index in indices])
+            parts = rows.split_with_sizes([lengths[index] for index in indices])
             for part, index in zip(parts, indices, strict=True):
                 ids, window = pieces[index]
                 if ids not in encodings:

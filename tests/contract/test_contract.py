@@ -38,6 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 SETTINGS = {  # settings for the tiny model of each metric, and a change of settings
     "infolm": ({}, {"temperature": 2.0}),
     "baryscore": ({"layers": 2}, {"layers": 1}),
+    "bertscore": ({"layer": 1}, {"layer": 2}),
     "menli": ({}, {"formula": "e-c"}),
     "menli answer": ({"task": "answer"}, {"task": "summary"}),
     "toy": ({}, {"size": 2}),
@@ -45,6 +46,7 @@ SETTINGS = {  # settings for the tiny model of each metric, and a change of sett
 EXPECTED_WARNINGS = {  # for unusual texts
     "infolm": {"too_long": 1, "empty": 2, "one_token": 3, "zero_weight": 2, "blank_references": 2},
     "baryscore": {"too_long": 1, "empty": 2, "zero_weight": 2, "blank_references": 2},
+    "bertscore": {"too_long": 1, "empty": 2, "zero_weight": 2, "blank_references": 2},
     "menli": {"too_long_pairs": 1, "empty": 2, "blank_references": 2},
 }
 ROWS = random_pairs(7, seed=1)
@@ -281,8 +283,9 @@ def test_scores_lie_within_the_bounds_and_identical_texts_score_best(metric, sco
     (name,) = scorer.settings.names
     least, largest = scorer.bounds(scorer.settings, name)
     assert all(least <= score <= largest for score in scorer.score(**SEVERAL)["scores"])
-    if metric.name in ("infolm", "baryscore"):
-        assert scorer.score(CANDIDATES, CANDIDATES)["scores"] == [0.0] * len(CANDIDATES)
+    if metric.name in ("infolm", "baryscore", "bertscore"):
+        best = scorer.best(scorer.settings, name)
+        assert scorer.score(CANDIDATES, CANDIDATES)["scores"] == [best] * len(CANDIDATES)
 
 
 def test_a_stream_gives_the_same_scores_as_a_list(scorer):
@@ -510,7 +513,7 @@ def test_repeated_texts_are_encoded_once_unless_caching_is_disabled(scorer):
     assert_nearly_equal(results, [expected] * 4)
 
 
-@pytest.mark.parametrize("metric", ["infolm", "baryscore"], indirect=True)
+@pytest.mark.parametrize("metric", ["infolm", "baryscore", "bertscore"], indirect=True)
 def test_idf_tables_of_other_tokenizers_are_rejected(scorer, no_model):
     table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
     foreign = replace(table, tokenizer="5f2e")

@@ -29,7 +29,7 @@ INVALID = [
     ({"long_text": "window"}, "unknown long_text 'window'; known: 'truncate'"),
     ({"combine_with": "bleu"}, "unknown combine_with 'bleu'; known: 'infolm'"),
     ({"combine_with": [0.5]}, r"combine_with must be 'infolm' or .* got \[0.5\]"),
-    ({"combine_with": MENLISettings()}, "combine_with must be infolm or baryscore"),
+    ({"combine_with": MENLISettings()}, "combine_with must be one of infolm, baryscore, bertscore"),
     ({"combine_with": TWO_SCORES}, "combine_with must be .* single score, .*l1_distance"),
     ({"combine_with": "infolm", "combine_baseline": 5}, "combine_baseline must be"),
     ({"combine_baseline": BASELINE}, "combine_baseline requires a combination"),
@@ -61,7 +61,7 @@ def test_the_other_metric_inherits_device_dtype_and_batch_size(monkeypatch):
 @pytest.mark.parametrize("variable", ["INFOLM_NLI_MODEL", "INFOLM_MODEL"])
 def test_the_other_metric_uses_its_own_bundled_model(monkeypatch, variable):
     monkeypatch.setenv(variable, "bundled")
-    for name in ("infolm", "baryscore"):
+    for name in ("infolm", "baryscore", "bertscore"):
         settings = MENLISettings(combine_with=name)
         assert settings.model_name_or_path == settings.other.model_name_or_path == "bundled"
     infolm = InfoLMSettings(model_name_or_path="mine", dtype="float16")
