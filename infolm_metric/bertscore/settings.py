@@ -113,7 +113,7 @@ class BERTScoreSettings(EncodingSettings):
 
         >>> BERTScoreSettings(model_name_or_path="someone/model").index(13)
         Traceback (most recent call last):
-        ValueError: layer must be set for the model 'someone/model', ... layer=8, usually works well...
+        ValueError: layer must be set for the model 'someone/model', ... layer=8, usually ...
         """
         depth, name = states - 1, str(self.model_name_or_path)
         layer = self.recommended_layer if self.layer is None else self.layer

@@ -36,9 +36,9 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
 
     Other modules with the same names are kept. A second call repairs damaged scripts. By default,
     `modules_cache` is the folder that `evaluate` uses, which depends on HF_HOME and
-    HF_MODULES_CACHE. The result maps each registered name to the path of a
-    script; BERTScore is registered as infolm_bertscore, because `evaluate` has its own bertscore. Raises OSError
-    if the folder cannot be written.
+    HF_MODULES_CACHE. The result maps each registered name to the path of its script. BERTScore is
+    registered as infolm_bertscore, because the Hub has another bertscore. Raises OSError if the
+    folder cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -57,8 +57,8 @@ class MENLISettings(NLISettings):
         multi_reference: reduction over several references: max or mean; the metric in
             combine_with uses its own setting.
         combine_with: metric to combine with the NLI score: infolm, baryscore or bertscore (with
-            uniform token weights, idf=False). In Python, a settings object of one of these metrics is also
-            accepted and used unchanged.
+            uniform token weights, idf=False). In Python, a settings object of one of these metrics
+            is also accepted and used unchanged.
         nli_weight: weight of the NLI score in a combination, from 0 to 1; default: 0.2.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline; None: the package's baseline.
