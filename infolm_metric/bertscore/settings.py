@@ -78,13 +78,13 @@ class BERTScoreSettings(EncodingSettings):
     Args:
         score: f1, precision or recall, or several of them.
         layer: index of the hidden state to compare, where 0 means the embeddings; None: the
-            recommended layer of a known model (docs/which_metric.md lists models by language).
+            recommended layer of the model, if it is known.
 
     >>> BERTScoreSettings(model_name_or_path="bert-base-uncased").recommended_layer
     9
     >>> BERTScoreSettings(score="f2")
     Traceback (most recent call last):
-    ValueError: unknown score 'f2'; known: 'f1', 'precision', 'recall'
+    ValueError: unknown score 'f2'; did you mean 'f1'? known: 'f1', 'precision', 'recall'
     """
 
     metric = "bertscore"
@@ -113,7 +113,7 @@ class BERTScoreSettings(EncodingSettings):
 
         >>> BERTScoreSettings(model_name_or_path="someone/model").index(13)
         Traceback (most recent call last):
-        ValueError: layer must be set for the model 'someone/model', ... layer=8, usually ...
+        ValueError: layer must be set for the model 'someone/model', ... layer=8, two thirds ...
         """
         depth, name = states - 1, str(self.model_name_or_path)
         layer = self.recommended_layer if self.layer is None else self.layer
@@ -121,7 +121,9 @@ class BERTScoreSettings(EncodingSettings):
             same_name = LAYERS.get(os.path.basename(name))
             hint = f"For the model of this name on the Hub, layer={same_name} is recommended"
             if same_name is None:
-                hint = f"Two thirds of the depth, layer={round(depth * 2 / 3)}, usually works well"
+                hint = (
+                    f"A good first choice is layer={round(depth * 2 / 3)}, two thirds of the depth"
+                )
             raise ValueError(
                 f"layer must be set for the model {name!r}, which has {depth} layers and is not in "
                 f"the table of recommended layers. {hint}. To compare layers on human scores, use "

@@ -13,6 +13,7 @@ def test_settings_page_is_up_to_date():
 def test_dir_of_the_package_lists_its_public_names():
     scorers = {"InfoLM", "InfoLMScorer", "BaryScore", "BaryScorer", "MENLI", "MENLIScorer"}
     scorers |= {"InfoLMSettings", "BaryScoreSettings", "MENLISettings"}
+    scorers |= {"BERTScore", "BERTScorer", "BERTScoreSettings"}
     names = {"IDF", "combine", "measures", "meta_evaluation", "robustness", "__version__"} | scorers
     assert names == set(dir(infolm_metric))
     assert all(getattr(infolm_metric, name) for name in names)

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from infolm_metric import MENLI, BaryScore, BaryScorer, InfoLM, InfoLMScorer, MENLIScorer
+from infolm_metric import (
+    MENLI,
+    BaryScore,
+    BaryScorer,
+    BERTScore,
+    BERTScorer,
+    InfoLM,
+    InfoLMScorer,
+    MENLIScorer,
+)
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations import torchmetrics
 from tests.toy import Toy, ToyScorer
@@ -20,6 +29,7 @@ from tests.toy import Toy, ToyScorer
 METRIC_TYPES = {
     "infolm": (InfoLM, InfoLMScorer),
     "baryscore": (BaryScore, BaryScorer),
+    "bertscore": (BERTScore, BERTScorer),
     "menli": (MENLI, MENLIScorer),
     "toy": (Toy, ToyScorer),
 }

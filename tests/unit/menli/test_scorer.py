@@ -378,8 +378,9 @@ def test_warnings_of_both_metrics_are_reported(scorer, bundled):
     assert unknown["warnings"]["unknown_tokens"] and not is_reliable(unknown.counts)
 
 
-def test_the_package_contains_baselines_for_combinations_by_name():
-    combined = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
+@pytest.mark.parametrize("name", ["baryscore", "bertscore"])
+def test_the_package_contains_baselines_for_combinations_by_name(name):
+    combined = MENLIScorer(model_name_or_path="bundled", combine_with=name)
     settings = combined.settings.replace(formula=list(FORMULAS))
     stats = combined.prepare(settings).unrelated(range(1, 5))
     assert [list(stats[references]) for references in range(1, 5)] == [list(FORMULAS)] * 4
