@@ -121,9 +121,7 @@ class BERTScoreSettings(EncodingSettings):
             same_name = LAYERS.get(os.path.basename(name))
             hint = f"For the model of this name on the Hub, layer={same_name} is recommended"
             if same_name is None:
-                hint = (
-                    f"A good first choice is layer={round(depth * 2 / 3)}, two thirds of the depth"
-                )
+                hint = f"Try layer={round(depth * 2 / 3)} first, two thirds of the depth"
             raise ValueError(
                 f"layer must be set for the model {name!r}, which has {depth} layers and is not in "
                 f"the table of recommended layers. {hint}. To compare layers on human scores, use "
