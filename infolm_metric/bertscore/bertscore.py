@@ -8,7 +8,7 @@ BERTScore measures the similarity of a text to a reference by the cosine similar
 contextual embeddings. A language model encodes each text in one pass, and each token is matched
 with the most similar token in the other text. Precision is the mean similarity of the candidate's
 tokens, recall is the mean similarity of the reference's tokens, and F1 is their harmonic mean.
-Identical texts score 1; higher is better.
+Identical texts score 1. Higher is better.
 """
 
 _CITATION = r"""
@@ -52,7 +52,7 @@ class BERTScore(evaluate_metric.EvaluateMetric):
     """BERTScore for `evaluate`: `compute(predictions=[...], references=[...])`, higher is better.
 
     Keyword arguments are the settings of `BERTScoreSettings`, used as defaults by `compute`, and
-    the arguments that `evaluate.load` passes to every metric; `config_name` must be None, because
+    the arguments that `evaluate.load` passes to every metric. `config_name` must be None, because
     there are no configurations. The first call to `compute` loads the model. Raises TypeError or
     ValueError if a setting is unknown or invalid.
 

@@ -12,9 +12,10 @@ class Match(NamedTuple):
 
     Attributes:
         token: the token.
-        weight: weight of the token; the weights of a text sum to 1.
+        weight: weight of the token. The weights of a text sum to 1.
         match: the most similar token in the other text, possibly a special token.
-        position: index of the match among the tokens of the other text; None: a special token.
+        position: index of the match among the tokens of the other text, or None for a special
+            token.
         similarity: cosine similarity of both tokens.
     """
 

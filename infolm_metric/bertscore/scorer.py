@@ -51,7 +51,7 @@ class BERTScoreRun(HiddenStatesRun[BERTScoreSettings]):
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings
     ) -> dict[str, np.ndarray]:
-        """Compute the requested scores, float64 [pairs]; compute identical pairs once."""
+        """Compute the requested scores, float64 [pairs], once for identical pairs."""
         pairs = {(x.key, y.key): (x, y) for x, y in zip(candidates, references, strict=True)}
         scores = {
             keys: pair_scores(x, y, similarities(encodings[x.key[0]], encodings[y.key[0]]))
@@ -63,7 +63,7 @@ class BERTScoreRun(HiddenStatesRun[BERTScoreSettings]):
 
 
 class BERTScorer(HiddenStatesScorer[BERTScoreSettings]):
-    """BERTScore scorer; the model is loaded on first use and kept.
+    """BERTScore scorer, which loads the model on first use and keeps it.
 
     `settings` is a `BERTScoreSettings` object, or None for the defaults. Settings can also be
     passed as keyword arguments, which every method accepts for a single call. The class and its
@@ -80,8 +80,8 @@ class BERTScorer(HiddenStatesScorer[BERTScoreSettings]):
     run_type = BERTScoreRun
     higher_is_better = True
     warning_messages = {
-        "empty": "{count} of {texts} texts have no tokens; a pair with exactly one such text "
-        "scores 0; check for empty predictions and references",
+        "empty": "{count} of {texts} texts have no tokens. A pair with exactly one such text "
+        "scores 0. Check for empty predictions and references",
         "indistinguishable": "{count} of {pairs} pairs of different texts have the best score, "
         "because all weighted tokens have a perfect match. Use score='f1', a higher layer or "
         "idf=False",
@@ -162,7 +162,7 @@ def weighted_mean(text: WeightedText, values: np.ndarray) -> float:
 
 
 def matches(x: EncodedText, y: EncodedText, values: np.ndarray) -> list[Match]:
-    """Return the best match in `y` of each token in `x`; `values` are all similarities."""
+    """Return the best match in `y` of each token in `x`, given all similarities."""
     rows = np.flatnonzero(x.weighted.text.maskable)
     positions = {int(row): at for at, row in enumerate(np.flatnonzero(y.weighted.text.maskable))}
     best = values[rows].argmax(1).tolist()

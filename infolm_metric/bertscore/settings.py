@@ -77,7 +77,7 @@ class BERTScoreSettings(EncodingSettings):
 
     Args:
         score: f1, precision or recall, or several of them.
-        layer: index of the hidden state to compare, where 0 means the embeddings; None: the
+        layer: index of the hidden state to compare, where 0 means the embeddings. None: the
             recommended layer of the model, if it is known.
 
     >>> BERTScoreSettings(model_name_or_path="bert-base-uncased").recommended_layer
@@ -113,7 +113,7 @@ class BERTScoreSettings(EncodingSettings):
 
         >>> BERTScoreSettings(model_name_or_path="someone/model").index(13)
         Traceback (most recent call last):
-        ValueError: layer must be set for the model 'someone/model', ... layer=8, two thirds ...
+        ValueError: layer must be set for the model 'someone/model', ... layer=8 first, ...
         """
         depth, name = states - 1, str(self.model_name_or_path)
         layer = self.recommended_layer if self.layer is None else self.layer

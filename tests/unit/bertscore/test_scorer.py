@@ -230,7 +230,7 @@ def test_special_tokens_of_long_texts_come_from_the_first_and_last_window(tiny_b
 
 
 INVALID = [
-    ("bert", {}, r"layer must be set .* has 2 layers .* layer=1,"),
+    ("bert", {}, r"layer must be set .* has 2 layers .* layer=1 first"),
     ("bert", {"layer": 3}, r"layer must be from 0 \(the embeddings\) to 2 .* got 3"),
     ("bert", {"layer": 1, "long_text": "error"}, "at most max_length=40 tokens"),
     ("gpt2", {"layer": 1}, "is a gpt2 model, but .* needs an encoder.* choose an encoder"),
