@@ -1,4 +1,4 @@
-"""InfoLM, BaryScore and MENLI: language-model-based metrics for generated text."""
+"""InfoLM, BaryScore, BERTScore and MENLI: language-model-based metrics for generated text."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from infolm_metric.baryscore.baryscore import BaryScore as BaryScore
     from infolm_metric.baryscore.scorer import BaryScorer as BaryScorer
     from infolm_metric.baryscore.settings import BaryScoreSettings as BaryScoreSettings
+    from infolm_metric.bertscore.bertscore import BERTScore as BERTScore
+    from infolm_metric.bertscore.scorer import BERTScorer as BERTScorer
+    from infolm_metric.bertscore.settings import BERTScoreSettings as BERTScoreSettings
     from infolm_metric.core import __version__ as __version__
     from infolm_metric.core.checks import InputError as InputError
     from infolm_metric.core.idf import IDF as IDF
@@ -32,6 +35,9 @@ _HOMES = {  # module and attribute of each public name; no attribute for a modul
     "AnswerCheck": "answer_check.answer_check:AnswerCheck",
     "AnswerCheckScorer": "answer_check.scorer:AnswerCheckScorer",
     "AnswerCheckSettings": "answer_check.settings:AnswerCheckSettings",
+    "BERTScore": "bertscore.bertscore:BERTScore",
+    "BERTScoreSettings": "bertscore.settings:BERTScoreSettings",
+    "BERTScorer": "bertscore.scorer:BERTScorer",
     "BaryScore": "baryscore.baryscore:BaryScore",
     "BaryScoreSettings": "baryscore.settings:BaryScoreSettings",
     "BaryScorer": "baryscore.scorer:BaryScorer",

@@ -23,6 +23,12 @@ class Metric:
     settings: str  # in a module that does not import torch
     scorer: str
     evaluate: str  # for `evaluate.load`
+    alias: str = ""  # name in the registries of other frameworks, if they use `name` themselves
+
+    @property
+    def registered_name(self) -> str:
+        """Name in the registries of `evaluate` and lm-evaluation-harness."""
+        return self.alias or self.name
 
     def settings_type(self) -> Any:
         """Import the settings class."""
@@ -45,6 +51,13 @@ METRICS: dict[str, Metric] = {
         settings="infolm_metric.baryscore.settings:BaryScoreSettings",
         scorer="infolm_metric.baryscore.scorer:BaryScorer",
         evaluate="infolm_metric.baryscore.baryscore:BaryScore",
+    ),
+    "bertscore": Metric(
+        "bertscore",
+        settings="infolm_metric.bertscore.settings:BERTScoreSettings",
+        scorer="infolm_metric.bertscore.scorer:BERTScorer",
+        evaluate="infolm_metric.bertscore.bertscore:BERTScore",
+        alias="infolm_bertscore",
     ),
     "menli": Metric(
         "menli",

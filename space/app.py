@@ -19,6 +19,7 @@ import gradio as gr  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
 from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 
+from infolm_metric.metrics import METRICS  # noqa: E402
 from page import compare_tab, file_tab, limits  # noqa: E402
 from page.appearance import INTRODUCTION, STYLE, THEME  # noqa: E402
 from page.scoring import EXPECTED_ERRORS, VIEWS, compare, refusal  # noqa: E402
@@ -46,7 +47,7 @@ class BodyLimit:
 def score(
     candidate: str,
     references: list[str],
-    metric: Literal["infolm", "baryscore", "menli", "answer_check"] = "infolm",
+    metric: Literal["infolm", "baryscore", "bertscore", "menli", "answer_check"] = "infolm",
     settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Score a candidate against its references and explain the score.
@@ -95,4 +96,7 @@ def launch(demo: gr.Blocks, **options: Any) -> Any:
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", message="infolm: ")  # shown in the demo
     folder = Path(__file__).parent
-    launch(build(next((name for name in VIEWS if (folder / f"{name}.py").exists()), "infolm")))
+    names = {name: METRICS[name].registered_name for name in VIEWS}
+    launch(
+        build(next((x for x, name in names.items() if (folder / f"{name}.py").exists()), "infolm"))
+    )

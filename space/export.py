@@ -39,7 +39,8 @@ def export(folder: Path, metric: str) -> None:
     shutil.copy(SPACE / "cards" / f"{metric}.md", folder / "README.md")
     for name in ("LICENSE", "NOTICE"):
         shutil.copy(ROOT / name, folder / name)
-    (folder / f"{metric}.py").write_text(module_script(METRICS[metric]))
+    script = folder / f"{METRICS[metric].registered_name}.py"
+    script.write_text(module_script(METRICS[metric]))
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     pins = [line for line in lines if re.split(r"[=;]", line)[0] in IMPORTED_PACKAGES]
     (folder / "requirements.txt").write_text("\n".join(pins) + "\n")

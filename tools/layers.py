@@ -25,8 +25,8 @@ from bert_score.utils import greedy_cos_idf
 from torch.nn.utils.rnn import pad_sequence
 
 from infolm_metric import BaryScorer
-from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.models.encoders import IdGroups
+from infolm_metric.models.hidden_states import Encoder
 from tools import study
 from tools.data import READERS
 from tools.study import (

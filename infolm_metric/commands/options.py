@@ -191,7 +191,7 @@ def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
     if not any("idf" in fields.field_types(chosen) for chosen in types):
         raise InputError(
             f"{settings.metric} has no token weights, got --idf {idf}; omit --idf, or add "
-            "--combine-with infolm or baryscore"
+            "--combine-with infolm, baryscore or bertscore"
         )
     return settings
 

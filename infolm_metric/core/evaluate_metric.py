@@ -32,7 +32,7 @@ _ADDED_LOCK = threading.Lock()
 _PROCESSES = {"num_process": 1, "process_id": 0}  # defaults of evaluate.load
 _SOFTWARE = """\
 @software{infolm_metric,
-  title = {infolm: {InfoLM}, {BaryScore} and {MENLI} for {Hugging Face} evaluate},
+  title = {infolm: {InfoLM}, {BaryScore}, {BERTScore} and {MENLI} for {Hugging Face} evaluate},
   author = {{The infolm authors}},
   year = {2026},
   license = {Apache-2.0},

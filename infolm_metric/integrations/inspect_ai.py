@@ -2,7 +2,7 @@
 
 Each sample is scored as soon as it is finished, so IDF cannot be estimated from all samples: `idf`
 must be False, "bundled" or the path to a table. The settings are fields of `InfoLMSettings`,
-`BaryScoreSettings` or `MENLISettings`.
+`BaryScoreSettings`, `BERTScoreSettings` or `MENLISettings`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ def infolm(**settings: Any) -> Scorer:
 def baryscore(**settings: Any) -> Scorer:
     """Score outputs against targets with BaryScore; lower is better."""
     return sample_scorer("baryscore", settings)
+
+
+@scorer(metrics=[mean(), stderr()])
+def bertscore(**settings: Any) -> Scorer:
+    """Score outputs against targets with BERTScore; higher is better."""
+    return sample_scorer("bertscore", settings)
 
 
 @scorer(metrics=[mean(), stderr()])

@@ -1,7 +1,8 @@
 """Metrics for lm-evaluation-harness; importing this module registers them.
 
 As with BLEU, references and outputs are collected, and the whole corpus is scored at the end. IDF
-is therefore estimated from all documents. Documents without a reference are left out.
+is therefore estimated from all documents. Documents without a reference are left out. BERTScore is
+registered as infolm_bertscore, as in `evaluate`.
 """
 
 from __future__ import annotations
@@ -104,11 +105,11 @@ def _warn_about_missing(left_out: int, documents: Sequence[Item]) -> None:
         warnings.warn(f"infolm: {problem}.", stacklevel=user_stacklevel())
 
 
-for name in METRICS:
-    register_aggregation(name)(aggregation(name))
+for name, metric in METRICS.items():
+    register_aggregation(metric.registered_name)(aggregation(name))
     register_metric(
-        metric=name,
-        higher_is_better=find(name).scorer_type().higher_is_better,
+        metric=metric.registered_name,
+        higher_is_better=metric.scorer_type().higher_is_better,
         output_type="generate_until",
-        aggregation=name,
+        aggregation=metric.registered_name,
     )(document_metric(name))

@@ -21,7 +21,7 @@ def module_script(metric: Metric) -> str:
     `evaluate` uses the first metric class in a copy of the script. The script imports this class
     from the package, so that instances can be pickled and compared.
     """
-    name, (module, _, kind) = metric.name, metric.evaluate.partition(":")
+    name, (module, _, kind) = metric.registered_name, metric.evaluate.partition(":")
     return f'''\
 """{kind} for `evaluate.load("{name}")`: the metric of the installed package infolm-metric."""
 
@@ -36,8 +36,9 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
 
     Other modules with the same names are kept. A second call repairs damaged scripts. By default,
     `modules_cache` is the folder that `evaluate` uses, which depends on HF_HOME and
-    HF_MODULES_CACHE. The result maps each metric's name to the path of its script. Raises OSError
-    if the folder cannot be written.
+    HF_MODULES_CACHE. The result maps each registered name to the path of its script. BERTScore is
+    registered as infolm_bertscore, because the Hub has another bertscore. Raises OSError if the
+    folder cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +52,8 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
     folder = root / config.MODULE_NAME_FOR_DYNAMIC_MODULES / "metrics"
     try:
         return {
-            name: _write(module_script(metric), folder, name) for name, metric in METRICS.items()
+            metric.registered_name: _write(module_script(metric), folder, metric.registered_name)
+            for metric in METRICS.values()
         }
     except OSError as error:
         raise OSError(

@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from infolm_metric.baryscore.scorer import BaryScorer
+from infolm_metric.bertscore.scorer import BERTScorer
 from infolm_metric.core.distributed import distributed_score
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.scorer import Scorer
@@ -142,6 +143,13 @@ class BaryScore(TextMetric):
 
     scorer_type = BaryScorer
     higher_is_better = BaryScorer.higher_is_better
+
+
+class BERTScore(TextMetric):
+    """BERTScore with the settings of `BERTScoreSettings`; higher is better."""
+
+    scorer_type = BERTScorer
+    higher_is_better = BERTScorer.higher_is_better
 
 
 class MENLI(TextMetric):

@@ -30,7 +30,9 @@ NLI_FORMULAS: dict[str, tuple[int, int, int]] = {
 }
 WEIGHT = 0.2  # weight of the NLI score in a combination; 0.2 to 0.3 is best for MT (Chen and Eger)
 # Metrics that can be combined with the NLI score.
-COMBINABLE = ("infolm", "baryscore")
+COMBINABLE = ("infolm", "baryscore", "bertscore")
+# Name of the setting that combine_layers sets, by metric.
+LAYER_SETTINGS = {"baryscore": "layers", "bertscore": "layer"}
 # Defaults of each task, for settings that are None.
 TASKS: dict[str | None, dict[str, str]] = {
     None: {"formula": "e", "direction": "avg"},
@@ -56,10 +58,14 @@ class MENLISettings(NLISettings):
             reference?) or avg (mean of both); None: the task's default.
         multi_reference: reduction over several references: max or mean; the metric in
             combine_with uses its own setting.
-        combine_with: metric to combine with the NLI score: infolm or baryscore (with uniform token
-            weights, idf=False). In Python, a settings object of one of these metrics is also
-            accepted and used unchanged.
+        combine_with: metric to combine with the NLI score: infolm, baryscore or bertscore (with
+            uniform token weights, idf=False). In Python, a settings object of one of these metrics
+            is also accepted and used unchanged.
         nli_weight: weight of the NLI score in a combination, from 0 to 1; default: 0.2.
+        combine_model: model of the metric in combine_with: a folder, a name on the Hub, or
+            "bundled"; None: its default.
+        combine_layers: layers of baryscore, or layer of bertscore, in combine_with; None: the
+            default.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline; None: the package's baseline.
 
@@ -80,8 +86,12 @@ class MENLISettings(NLISettings):
     formula: str | tuple[str, ...] | None = None
     direction: Literal["avg", "rh", "hr"] | None = None
     multi_reference: Literal["max", "mean"] = "max"
-    combine_with: Literal["infolm", "baryscore"] | Settings | None = None
+    combine_with: Literal["infolm", "baryscore", "bertscore"] | Settings | None = None
     nli_weight: float | None = None
+    combine_model: str | os.PathLike[str] | None = field(default=None, metadata={"signature": ""})
+    combine_layers: int | str | tuple[int, ...] | None = field(
+        default=None, metadata={"signature": ""}
+    )
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
 
     def __post_init__(self) -> None:
@@ -95,7 +105,7 @@ class MENLISettings(NLISettings):
         baseline = resolve_baseline(self.metric, self.combine_baseline, "combine_baseline")
         object.__setattr__(self, "combine_baseline", baseline)
         if self.combine_with is None:
-            for name in ("nli_weight", "combine_baseline"):
+            for name in ("nli_weight", "combine_baseline", "combine_model", "combine_layers"):
                 if getattr(self, name) is not None:
                     raise InputError(
                         f"{name} requires a combination with another metric, got "
@@ -104,11 +114,18 @@ class MENLISettings(NLISettings):
         if self.nli_weight is not None:
             ends = " (0: only the other metric; 1: only the NLI model)"
             check_fraction("nli_weight", self.nli_weight, ends)
+        if self.combine_layers is not None and self.other_name not in LAYER_SETTINGS:
+            raise InputError(
+                f"combine_layers requires combine_with to be {' or '.join(LAYER_SETTINGS)}, got "
+                f"{self.other_name}. Omit combine_layers."
+            )
+        if self.combine_model is not None:  # resolved to the absolute path of a folder
+            object.__setattr__(self, "combine_model", self.other.model_name_or_path)
         if self.other is not None and (
             len(self.other.names) != 1 or self.other.metric not in COMBINABLE
         ):
             raise InputError(
-                f"combine_with must be {' or '.join(COMBINABLE)} with a single score, got "
+                f"combine_with must be one of {', '.join(COMBINABLE)} with a single score, got "
                 f"{self.other.metric} with {', '.join(self.other.names)}"
             )
 
@@ -149,19 +166,26 @@ class MENLISettings(NLISettings):
 
         A metric selected by name uses idf=False, so that a pair's score does not depend on other
         pairs. It inherits the runtime settings, and the bundled model if the NLI model is bundled.
+        `combine_model` and `combine_layers` override its model and layers.
 
         >>> MENLISettings(combine_with="infolm").other.idf
         False
         """
+        changes: dict[str, Any] = {}
+        if self.combine_model is not None:
+            changes["model_name_or_path"] = self.combine_model
+        if self.combine_layers is not None:
+            changes[LAYER_SETTINGS[str(self.other_name)]] = self.combine_layers
         if not isinstance(self.combine_with, str):
-            return self.combine_with
+            return self.combine_with and self.combine_with.replace(**changes)
         names = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
         if self.model_name_or_path == BUNDLED:
             names.append("model_name_or_path")
         if self.long_text == "error":
             names.append("long_text")
         kind = metrics.find(self.combine_with).settings_type()
-        return kind(idf=False, **{name: getattr(self, name) for name in names})
+        values = {"idf": False, **{name: getattr(self, name) for name in names}}
+        return kind(**values | changes)
 
     @property
     def other_name(self) -> str | None:

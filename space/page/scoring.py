@@ -17,7 +17,7 @@ from infolm_metric.core.results import Result, is_reliable, join_results, verdic
 from infolm_metric.core.scorer import Run
 from infolm_metric.core.signature import Signature
 
-from . import answer_check_view, baryscore_view, infolm_view, limits, menli_view
+from . import answer_check_view, baryscore_view, bertscore_view, infolm_view, limits, menli_view
 from .appearance import NO_VERDICT, ExplanationView, shorten
 from .fair_lock import FairLock
 from .settings import METRIC_LABELS, SCORERS, check_settings, default
@@ -26,6 +26,7 @@ from .settings import METRIC_LABELS, SCORERS, check_settings, default
 VIEWS: dict[str, Any] = {
     "infolm": infolm_view,
     "baryscore": baryscore_view,
+    "bertscore": bertscore_view,
     "menli": menli_view,
     "answer_check": answer_check_view,
 }

@@ -22,6 +22,7 @@ DEFAULTS = {"model_name_or_path": "bundled"}  # replaces the default of the metr
 METRIC_LABELS = {
     "infolm": "InfoLM: compares predictions for the masked words",
     "baryscore": "BaryScore: compares contextual embeddings of the words",
+    "bertscore": "BERTScore: matches each word with the most similar word",
     "menli": "MENLI: checks whether each text entails the other",
     "answer_check": "answer_check: checks an LLM’s answer against a reference answer",
 }

@@ -38,6 +38,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 SETTINGS = {  # settings for the tiny model of each metric, and a change of settings
     "infolm": ({}, {"temperature": 2.0}),
     "baryscore": ({"layers": 2}, {"layers": 1}),
+    "bertscore": ({"layer": 1}, {"layer": 2}),
     "menli": ({}, {"formula": "e-c"}),
     "answer_check": ({}, {"labels": "contradiction,neutral,entailment"}),
     "toy": ({}, {"size": 2}),
@@ -46,6 +47,7 @@ WITH_NLI = ("menli", "answer_check")
 EXPECTED_WARNINGS = {  # for unusual texts
     "infolm": {"too_long": 1, "empty": 2, "one_token": 3, "zero_weight": 2, "blank_references": 2},
     "baryscore": {"too_long": 1, "empty": 2, "zero_weight": 2, "blank_references": 2},
+    "bertscore": {"too_long": 1, "empty": 2, "zero_weight": 2, "blank_references": 2},
     "menli": {"too_long_pairs": 1, "empty": 2, "blank_references": 2},
     "answer_check": {"too_long_pairs": 1, "empty": 2, "blank_references": 2},
 }
@@ -284,8 +286,9 @@ def test_scores_lie_within_the_bounds_and_identical_texts_score_best(metric, sco
     (name,) = scorer.settings.names
     least, largest = scorer.bounds(scorer.settings, name)
     assert all(least <= score <= largest for score in scorer.score(**SEVERAL)["scores"])
-    if metric.name in ("infolm", "baryscore"):
-        assert scorer.score(CANDIDATES, CANDIDATES)["scores"] == [0.0] * len(CANDIDATES)
+    if metric.name in ("infolm", "baryscore", "bertscore"):
+        best = scorer.best(scorer.settings, name)
+        assert scorer.score(CANDIDATES, CANDIDATES)["scores"] == [best] * len(CANDIDATES)
 
 
 def test_a_stream_gives_the_same_scores_as_a_list(scorer):
@@ -296,7 +299,11 @@ def test_a_stream_gives_the_same_scores_as_a_list(scorer):
 
 
 # Limits on the size of a chunk, patched in the test below.
-CHUNK_LIMITS = {"infolm": ("CHUNK_TEXTS", "COMPARED_ELEMENTS"), "baryscore": ("CHUNK_TEXTS",)}
+CHUNK_LIMITS = (
+    "infolm.scorer.CHUNK_TEXTS",
+    "infolm.scorer.COMPARED_ELEMENTS",
+    "models.hidden_states.CHUNK_TEXTS",
+)
 
 
 FAMILIES = [*itertools.product(METRICS, MODELS)]
@@ -333,8 +340,8 @@ def test_scores_do_not_depend_on_other_pairs_order_batch_size_or_chunks(
     assert agree(singles)
     assert agree(scores(["rain", *candidates[::-1]], [["a dog"], *references[::-1]])[:0:-1])
     assert agree(scores(candidates, references, batch_size=1))
-    for name in CHUNK_LIMITS.get(metric.name, ()):
-        monkeypatch.setattr(f"infolm_metric.{metric.name}.scorer.{name}", 1)
+    for name in CHUNK_LIMITS:
+        monkeypatch.setattr(f"infolm_metric.{name}", 1)
     assert agree(scores(candidates, references))
 
 
@@ -509,7 +516,7 @@ def test_repeated_texts_are_encoded_once_unless_caching_is_disabled(scorer):
     assert_nearly_equal(results, [expected] * 4)
 
 
-@pytest.mark.parametrize("metric", ["infolm", "baryscore"], indirect=True)
+@pytest.mark.parametrize("metric", ["infolm", "baryscore", "bertscore"], indirect=True)
 def test_idf_tables_of_other_tokenizers_are_rejected(scorer, no_model):
     table = IDF.from_corpus(CANDIDATES, scorer.tokenizer)
     foreign = replace(table, tokenizer="5f2e")

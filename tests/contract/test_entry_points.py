@@ -41,6 +41,7 @@ ENCODING_SETTINGS = [
 SETTINGS = {
     "infolm": [*ENCODING_SETTINGS, {"information_measure": ["kl", "l1"]}],
     "baryscore": [*ENCODING_SETTINGS, {"layers": [0, 2]}],
+    "bertscore": [*ENCODING_SETTINGS, {"score": ["precision", "recall"]}],
     "menli": [
         {"multi_reference": "mean"},
         {"task": "source"},
@@ -66,7 +67,8 @@ def scorer(request, tiny_bert, tiny_nli):
     metric, changes = request.param
     scorer_type = METRICS[metric].scorer_type()
     model = str(tiny_nli() if metric in ("menli", "answer_check") else tiny_bert)
-    depth = {"layers": 2} if metric == "baryscore" else {}  # the tiny model has few layers
+    # The tiny model has few layers.
+    depth = {"baryscore": {"layers": 2}, "bertscore": {"layer": 2}}.get(metric, {})
     values = {"model_name_or_path": model, **depth, **changes}
     table = IDF.from_corpus(TEXTS, scorer_type(model_name_or_path=model).tokenizer)
     if changes.get("idf") == "a table":

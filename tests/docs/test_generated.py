@@ -14,6 +14,15 @@ def test_dir_of_the_package_lists_its_public_names():
     scorers = {"InfoLM", "InfoLMScorer", "BaryScore", "BaryScorer", "MENLI", "MENLIScorer"}
     scorers |= {"InfoLMSettings", "BaryScoreSettings", "MENLISettings"}
     scorers |= {"AnswerCheck", "AnswerCheckScorer", "AnswerCheckSettings"}
-    names = {"IDF", "combine", "measures", "meta_evaluation", "robustness", "score"} | scorers
+    scorers |= {"BERTScore", "BERTScorer", "BERTScoreSettings"}
+    names = {
+        "IDF",
+        "combine",
+        "measures",
+        "meta_evaluation",
+        "robustness",
+        "score",
+        "InputError",
+    } | scorers
     assert names | {"__version__"} == set(dir(infolm_metric))
     assert all(getattr(infolm_metric, name) for name in names)

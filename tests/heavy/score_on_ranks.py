@@ -16,6 +16,8 @@ from infolm_metric import (
     MENLI,
     BaryScore,
     BaryScorer,
+    BERTScore,
+    BERTScorer,
     InfoLM,
     InfoLMScorer,
     InputError,
@@ -28,6 +30,7 @@ from tests.toy import Toy, ToyScorer
 METRIC_TYPES = {
     "infolm": (InfoLM, InfoLMScorer),
     "baryscore": (BaryScore, BaryScorer),
+    "bertscore": (BERTScore, BERTScorer),
     "menli": (MENLI, MENLIScorer),
     "toy": (Toy, ToyScorer),
 }

@@ -73,6 +73,7 @@ def test_endpoints_document_parameter_names_and_types(client):
 EXPLANATIONS = [
     ("infolm", {"information_measure": "renyi_divergence", "alpha": 0.5}, "drivers"),
     ("baryscore", {"idf": False}, "moves"),
+    ("bertscore", None, "matches"),
     ("menli", None, "candidate_follows"),
     ("answer_check", None, "reason"),
 ]
@@ -84,7 +85,7 @@ def test_endpoints_return_explained_scores(metric, settings, why, client, scorer
     expected = scorers[metric].score([PAIR[0]], [PAIR[1]], **(settings or {}))
     assert answer["score"] == pytest.approx(expected[metric], abs=1e-6)
     assert answer["signature"] == expected["signature"]
-    assert answer["higher_is_better"] == (metric in ("menli", "answer_check"))
+    assert answer["higher_is_better"] == (metric in ("bertscore", "menli", "answer_check"))
     assert answer["verdict"] and why in answer["why"]
     texts = [*PAIR, '=SUM(1) "quoted", <b>bold</b>']
     table = make_upload(tmp_path / "pairs.csv", texts, [PAIR[1]] * 3)

@@ -16,7 +16,7 @@ import torch
 from torchmetrics import MetricCollection
 from torchmetrics.wrappers import Running
 
-from infolm_metric import MENLI, BaryScore, InfoLM, InputError
+from infolm_metric import MENLI, BaryScore, BERTScore, InfoLM, InputError
 from infolm_metric.integrations import torchmetrics
 from tests.random_pairs import random_pairs
 
@@ -26,7 +26,7 @@ PAIRS = random_pairs(12)
 PREDICTIONS = [row["prediction"] for row in PAIRS]
 REFERENCES = [row["references"][0] for row in PAIRS]
 GROUPS = [list(group) for group in zip(REFERENCES, REFERENCES[::-1], strict=True)]
-METRICS = {"InfoLM": InfoLM, "BaryScore": BaryScore, "MENLI": MENLI}
+METRICS = {"InfoLM": InfoLM, "BaryScore": BaryScore, "BERTScore": BERTScore, "MENLI": MENLI}
 
 
 def batches(references, *edges):

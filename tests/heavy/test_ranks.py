@@ -52,6 +52,7 @@ CASES = {
     "the metric, as in a Trainer": {**ALL, **METRIC},
     "one pair on every rank": {**ONE, **SAME},
     "baryscore": case(0, 4, 7, references=GROUPS, metric="baryscore", settings={"layers": 2}),
+    "bertscore": case(0, 4, 7, metric="bertscore", settings={"layer": 1, "idf": True}),
     "menli": case(0, 4, 7, references=GROUPS, **FORMULAS),
     # IDF of the combined metric is counted on all ranks.
     "menli, combined": case(0, 3, 7, metric="menli", settings={"combine_with": "infolm"}),

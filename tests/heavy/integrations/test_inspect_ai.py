@@ -16,7 +16,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 
 from infolm_metric import MENLI, InfoLM, InfoLMSettings, InputError
-from infolm_metric.integrations.inspect_ai import baryscore, infolm, menli
+from infolm_metric.integrations.inspect_ai import baryscore, bertscore, infolm, menli
 from tests.integration_files import write_shown
 from tests.random_pairs import random_pairs
 
@@ -120,6 +120,7 @@ INVALID = [
     (infolm, {"temprature": 2}, "did you mean 'temperature'"),
     (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
     (baryscore, {"idf": True}, "idf must be False"),
+    (bertscore, {"score": ["f1"]}, "score must be one name"),
     (menli, {"combine_with": InfoLMSettings()}, "idf must be False"),
 ]
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from infolm_metric import IDF, BaryScorer, InputError
-from infolm_metric.baryscore import scorer as baryscore_scorer
-from infolm_metric.baryscore.scorer import TOKEN_BYTES
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import BUNDLED_FOLDER
+from infolm_metric.models import hidden_states
+from infolm_metric.models.hidden_states import TOKEN_BYTES
 from tests import odd_pairs
 from tests.model_families import FAMILIES, edit_copy
 from tests.odd_pairs import LONG
@@ -73,7 +73,7 @@ def test_chunks_hold_as_many_pairs_as_fit_into_memory(scorer, monkeypatch):
     pairs = Pairs(texts, [[text + "more"] for text in texts])
     point = 8 * scorer.models.checkpoint(scorer.settings).config.hidden_size
     room = 100 * point  # for about 100 tokens
-    monkeypatch.setattr(baryscore_scorer, "CHUNK_BYTES", room)
+    monkeypatch.setattr(hidden_states, "CHUNK_BYTES", room)
     for limit in (12, 40):
         run = scorer.prepare(scorer.settings.replace(max_length=limit))
         sizes = [
@@ -171,7 +171,8 @@ def test_each_token_gets_its_states_from_the_nearest_window(scorer):
     (text,) = run.tokenize_and_weight([LONG], None)
     points = run.encode([text])[text.key[0]]
     ids, width = text.text.tokens, 10
-    assert points.shape == (len(ids), 32)
+    assert points.shape == (len(text.text.ids), 32)
+    points = points[text.text.maskable]
     starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
     template, model = run.checkpoint.template, scorer.models.model(run.settings)
     for position in range(len(ids)):

@@ -23,8 +23,9 @@ def test_concurrent_registrations_agree():
     with ThreadPoolExecutor(8) as pool:
         registrations = [future.result() for future in [pool.submit(register) for _ in range(60)]]
     assert all(scripts == registrations[0] for scripts in registrations)
-    for name, script in registrations[0].items():
-        assert script.read_text() == module_script(METRICS[name])
+    scripts = registrations[0]
+    for metric, script in zip(METRICS.values(), scripts.values(), strict=True):
+        assert script.read_text() == module_script(metric)
         assert not list(script.parent.glob("*.tmp"))
 
 
@@ -100,3 +101,13 @@ def test_register_prints_how_to_load_the_metric(infolm):
     code, output, _ = infolm("register")
     assert code == 0 and Path(output.splitlines()[0]).is_file()
     assert 'evaluate.load("infolm")' in output
+    assert 'evaluate.load("infolm_bertscore") now works' in output
+    assert 'evaluate.load("bertscore") loads a metric of another package' in output
+
+
+def test_bertscore_is_registered_under_another_name_than_the_metric_of_the_hub():
+    scripts = register()
+    assert "bertscore" not in scripts
+    metric = evaluate.load("infolm_bertscore", model_name_or_path="bundled")
+    assert type(metric) is infolm_metric.BERTScore
+    assert metric.compute(predictions=["a cat"], references=["a cat"])["bertscore"] == 1

@@ -7,7 +7,14 @@ import warnings
 
 import pytest
 
-from infolm_metric import AnswerCheckScorer, BaryScorer, InfoLMScorer, InputError, MENLIScorer
+from infolm_metric import (
+    AnswerCheckScorer,
+    BaryScorer,
+    BERTScorer,
+    InfoLMScorer,
+    InputError,
+    MENLIScorer,
+)
 from infolm_metric.integrations import trl
 from infolm_metric.integrations.trl import completion_text, reward
 from tests.counted_contexts import count_contexts
@@ -119,12 +126,12 @@ def test_rewards_are_the_scores_of_the_metric():
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer, AnswerCheckScorer])
+@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer, BERTScorer, AnswerCheckScorer])
 def test_a_better_completion_has_a_higher_reward_for_every_metric(scorer_type, tiny_bert, tiny_nli):
     is_pair_metric = scorer_type is AnswerCheckScorer
     settings = {"model_name_or_path": tiny_nli() if is_pair_metric else tiny_bert}
     settings |= {} if is_pair_metric else {"idf": False}
-    settings |= {"layers": 2} if scorer_type is BaryScorer else {}
+    settings |= {BaryScorer: {"layers": 2}, BERTScorer: {"layer": 2}}.get(scorer_type, {})
     scorer = scorer_type(**settings)
     completions, references = ["the cat sat", "it"], ["the cat sat"] * 2
     values = reward(scorer)(completions=completions, reference=references)

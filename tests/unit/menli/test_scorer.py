@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from infolm_metric import BaryScorer, InfoLMScorer, InputError, MENLIScorer
+from infolm_metric import BaryScorer, BERTScorer, InfoLMScorer, InputError, MENLIScorer
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import is_reliable
@@ -314,9 +314,11 @@ def test_a_combination_depends_only_on_the_scores_of_both_metrics(scorer, bundle
 def test_without_a_baseline_scores_are_scaled_by_their_bounds(scorer, tiny_bert):
     infolm = InfoLMScorer(model_name_or_path=tiny_bert, idf=False)
     baryscore = BaryScorer(model_name_or_path=tiny_bert, idf=False, layers=2)
-    for other, largest in ((infolm, 1), (baryscore, 4)):
+    bertscore = BERTScorer(model_name_or_path=tiny_bert, layer=1)
+    for other, best, worst in ((infolm, 0, 1), (baryscore, 0, 4), (bertscore, 1, -1)):
         result = scorer.score(CANDIDATES, FIRST, combine_with=other.settings, nli_weight=0)
-        expected = 1 - np.array(other.score(CANDIDATES, FIRST)["scores"]) / largest
+        scores = np.array(other.score(CANDIDATES, FIRST)["scores"])
+        expected = (scores - worst) / (best - worst)
         expected[EMPTY] = 0
         assert result["scores"] == pytest.approx(expected, abs=1e-6)
 
@@ -376,8 +378,9 @@ def test_warnings_of_both_metrics_are_reported(scorer, bundled):
     assert unknown["warnings"]["unknown_tokens"] and not is_reliable(unknown.counts)
 
 
-def test_the_package_contains_baselines_for_combinations_by_name():
-    combined = MENLIScorer(model_name_or_path="bundled", combine_with="baryscore")
+@pytest.mark.parametrize("name", ["baryscore", "bertscore"])
+def test_the_package_contains_baselines_for_combinations_by_name(name):
+    combined = MENLIScorer(model_name_or_path="bundled", combine_with=name)
     settings = combined.settings.replace(formula=list(NLI_FORMULAS))
     stats = combined.prepare(settings).unrelated(range(1, 5))
     assert [list(stats[references]) for references in range(1, 5)] == [list(NLI_FORMULAS)] * 4

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import infolm_metric
 from infolm_metric import InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
+from infolm_metric.bertscore.settings import BERTScoreSettings
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.menli.scorer import formula_values
 from infolm_metric.menli.settings import NLI_FORMULAS, MENLISettings
@@ -30,9 +31,14 @@ INVALID = [
     ({"long_text": "window"}, "unknown long_text 'window'; known: 'truncate'"),
     ({"combine_with": "bleu"}, "unknown combine_with 'bleu'; known: 'infolm'"),
     ({"combine_with": [0.5]}, r"combine_with must be 'infolm' or .* got \[0.5\]"),
-    ({"combine_with": MENLISettings()}, "combine_with must be infolm or baryscore"),
+    ({"combine_with": MENLISettings()}, "combine_with must be one of infolm, baryscore, bertscore"),
     ({"combine_with": TWO_SCORES}, "combine_with must be .* single score, .*l1_distance"),
     ({"combine_with": "infolm", "combine_baseline": 5}, "combine_baseline must be"),
+    ({"combine_model": "bundled"}, "combine_model requires a combination"),
+    ({"combine_layers": 5}, "combine_layers requires a combination"),
+    ({"combine_layers": 5, "combine_with": "infolm"}, "to be baryscore or bertscore, got infolm"),
+    ({"combine_layers": "6-10", "combine_with": "bertscore"}, "layer must be .* got '6-10'"),
+    ({"combine_layers": 0, "combine_with": "baryscore"}, "layers must be a number N >= 1"),
     ({"combine_baseline": BASELINE}, "combine_baseline requires a combination"),
     ({"combine_with": "recall"}, "unknown combine_with 'recall'"),
     ({"labels": "entailment,neutral"}, "^labels must"),
@@ -62,12 +68,28 @@ def test_the_other_metric_inherits_device_dtype_and_batch_size(monkeypatch):
 @pytest.mark.parametrize("variable", ["INFOLM_NLI_MODEL", "INFOLM_MODEL"])
 def test_the_other_metric_uses_its_own_bundled_model(monkeypatch, variable):
     monkeypatch.setenv(variable, "bundled")
-    for name in ("infolm", "baryscore"):
+    for name in ("infolm", "baryscore", "bertscore"):
         settings = MENLISettings(combine_with=name)
         assert settings.model_name_or_path == settings.other.model_name_or_path == "bundled"
     infolm = InfoLMSettings(model_name_or_path="mine", dtype="float16")
     assert infolm.idf == "references"
     assert MENLISettings(combine_with=infolm).other == infolm  # used unchanged
+
+
+def test_the_model_and_the_layers_of_the_other_metric_can_be_set(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "encoder").mkdir()
+    options = {"model_name_or_path": "bundled", "combine_model": "encoder"}
+    settings = MENLISettings(combine_with="bertscore", combine_layers=7, **options)
+    for other in (settings.other, settings.replace(nli_weight=0.5).other):
+        assert (other.layer, other.model_name_or_path) == (7, str(tmp_path / "encoder"))
+    baryscore = MENLISettings(combine_with="baryscore", combine_layers="6-8", **options)
+    assert baryscore.other.layers == (6, 7, 8)
+    by_object = MENLISettings(combine_with=BERTScoreSettings(score="recall"), combine_layers=3)
+    assert (by_object.other.layer, by_object.other.names) == (3, ("recall",))
+    uniform = settings.replace(combine_with=settings.other.replace(idf="references"))
+    assert uniform.with_uniform_weights().other == settings.other
+    assert not {"combine_model", "combine_layers"} & settings.signature_fields().keys()
 
 
 def test_combination_settings_are_in_the_signature_only_for_combinations():

@@ -67,7 +67,7 @@ def test_the_environment_is_not_changed(mode, monkeypatch):
 
 INVARIANCE = """
 import torch
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
 
 torch.set_num_threads(2)
 texts = open("tests/sentences.txt").read().splitlines()[:2]
@@ -77,6 +77,7 @@ scorers = {
     "InfoLM": InfoLMScorer(idf=False, information_measure=["fisher_rao", "kl"], **common),
     "one pass": InfoLMScorer(idf=False, masking="none", **common),
     "BaryScore": BaryScorer(idf=False, **common),
+    "BERTScore": BERTScorer(score=["f1", "precision", "recall"], **common),
     "MENLI": MENLIScorer(formula=["e", "e-c"], **common),
 }
 for name, scorer in scorers.items():
@@ -92,7 +93,7 @@ for name, scorer in scorers.items():
 
 def test_scores_are_bitwise_batch_invariant_with_two_threads():
     names = printed("-c", INVARIANCE, env={"OMP_NUM_THREADS": "2"}, cwd=ROOT).split("\n")
-    assert names == ["InfoLM", "one pass", "BaryScore", "MENLI", ""]
+    assert names == ["InfoLM", "one pass", "BaryScore", "BERTScore", "MENLI", ""]
 
 
 def test_linear_layers_are_converted_in_place_and_others_are_unchanged():

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import IDF, BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.results import is_reliable
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.models.out_of_domain import ENGLISH_VOCABULARY, count_out_of_domain
@@ -49,7 +49,7 @@ def test_english_is_in_domain(scorer, no_model):
     assert count(scorer, hard) <= 0.1 * len(hard)
 
 
-@pytest.mark.parametrize("metric", [InfoLMScorer, BaryScorer, MENLIScorer])
+@pytest.mark.parametrize("metric", [InfoLMScorer, BaryScorer, BERTScorer, MENLIScorer])
 def test_every_metric_reports_out_of_domain_texts_as_unreliable(metric):
     scorer = metric(model_name_or_path="bundled")
     texts = ["Le chien dort sur le canapé."], ["Le gouvernement augmente les impôts demain."]

@@ -5,6 +5,7 @@ import functools
 import json
 import re
 import shlex
+import statistics
 import sys
 import threading
 import time
@@ -15,14 +16,14 @@ import pandas as pd
 import pytest
 
 from infolm_metric import InputError
-from infolm_metric.baryscore.scorer import Encoder
 from infolm_metric.commands.main import main
 from infolm_metric.core.scorer import Run
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
+from infolm_metric.models.hidden_states import Encoder
 from infolm_metric.models.nli import NLIModel
-from space.page import appearance, compare_tab, file_tab, limits, scoring, settings
+from space.page import appearance, bertscore_view, compare_tab, file_tab, limits, scoring, settings
 from space.page.fair_lock import FairLock
 from space.page.scoring import compare
 from tests.project_files import ROOT
@@ -176,6 +177,14 @@ def test_explanation_is_for_the_closest_reference(metric):
     elif metric == "baryscore":
         assert sum(move["share"] for move in why["moves"]) == pytest.approx(answer.score, abs=1e-9)
         assert sum(move["mass"] for move in why["moves"]) <= 1 + 1e-9
+    elif metric == "bertscore":
+        sides = {
+            side: [x for x in why["matches"] if x["of"] == side] for side in bertscore_view.SIDES
+        }
+        precision, recall = (
+            statistics.fmean(match["similarity"] for match in side) for side in sides.values()
+        )
+        assert 2 * precision * recall / (precision + recall) == pytest.approx(answer.score)
     elif metric == "answer_check":
         assert {*why["matched"]} == {"cat", "on"} and "couch" in why["missing"]
         (statement,) = why["statements"]
@@ -279,7 +288,7 @@ def test_verdict_depends_on_the_baseline_and_needs_readable_texts(
     answer = compare(metric, candidate, references)
     card = appearance.score_card(answer)
     assert answer.verdict == verdict and verdict in card
-    higher = metric in ("menli", "answer_check")
+    higher = metric in ("bertscore", "menli", "answer_check")
     assert ("higher is better" in card) == (higher and answer.readable)
     assert ("lower is closer" in card) == (not higher and answer.readable)
     assert ("so there is no verdict" in card) == (verdict == "No verdict")

@@ -1,0 +1,52 @@
+"""Explanation of a score: the best match of each token in the other text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Match(NamedTuple):
+    """A token and the most similar token in the other text.
+
+    Attributes:
+        token: the token.
+        weight: weight of the token. The weights of a text sum to 1.
+        match: the most similar token in the other text, possibly a special token.
+        position: index of the match among the tokens of the other text, or None for a special
+            token.
+        similarity: cosine similarity of both tokens.
+    """
+
+    token: str
+    weight: float
+    match: str
+    position: int | None
+    similarity: float
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """Scores and the best match of each token.
+
+    Precision is the weighted mean of the candidate's similarities, and recall is the weighted mean
+    of the reference's similarities, unless a text has no tokens.
+
+    Attributes:
+        scores: scores by name, as returned by `score`.
+        signature: signature of the scores.
+        candidate: the candidate's tokens with their matches, without special tokens.
+        reference: the reference's tokens with their matches, without special tokens.
+    """
+
+    scores: Mapping[str, float]
+    signature: str
+    candidate: list[Match]
+    reference: list[Match]
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name} {score:.6g}" for name, score in self.scores.items())
+        matches = sorted(self.candidate + self.reference, key=lambda match: match.similarity)
+        words = ", ".join(f"{one.token} -> {one.match} {one.similarity:.3g}" for one in matches[:3])
+        return f"<Explanation of bertscore {scores}: {words}, ...>"

@@ -1,0 +1,148 @@
+"""Settings of BERTScore, and recommended layers by model."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from infolm_metric.core.checks import InputError, check_at_least, score_names
+from infolm_metric.core.settings import BUNDLED, EncodingSettings, IDFSetting
+
+SCORES = ("f1", "precision", "recall")
+# Recommended layers by owner and name of the model on the Hub. They are from the table model2layers
+# of the package bert-score 0.3.13 (Zhang et al.), which maximize the correlation with human
+# judgments on WMT 2016, except for all-mpnet-base-v2 and the bundled encoder (docs/agreement.md).
+RECOMMENDED: dict[str, dict[str, int]] = {
+    "FacebookAI": {
+        "roberta-base": 10,
+        "roberta-large": 17,
+        "roberta-large-mnli": 19,
+        "xlm-roberta-base": 9,
+        "xlm-roberta-large": 17,
+    },
+    "albert": {"albert-base-v2": 9, "albert-large-v2": 14, "albert-xxlarge-v2": 8},
+    "allenai": {"scibert_scivocab_uncased": 8, "scibert_scivocab_cased": 9},
+    "dbmdz": {"bert-base-turkish-cased": 10},
+    "distilbert": {
+        "distilbert-base-multilingual-cased": 5,
+        "distilbert-base-uncased": 5,
+        "distilroberta-base": 5,
+    },
+    "google": {"electra-base-discriminator": 9, "electra-large-discriminator": 14},
+    "google-bert": {
+        "bert-base-chinese": 8,
+        "bert-base-multilingual-cased": 9,
+        "bert-base-uncased": 9,
+        "bert-large-uncased": 18,
+    },
+    "microsoft": {
+        "deberta-large-mnli": 18,
+        "deberta-v3-base": 9,
+        "deberta-v3-large": 12,
+        "deberta-xlarge-mnli": 40,
+        "mdeberta-v3-base": 10,
+        "mpnet-base": 8,
+    },
+    "sentence-transformers": {"all-mpnet-base-v2": 7},
+    "vinai": {"bertweet-base": 9},
+}
+# Layers of google/bert_uncased_L-<depth>_H-<hidden size>_A-<heads>, by depth and hidden size.
+HIDDEN_SIZES = (128, 256, 512, 768)
+MINIATURES = {
+    2: (1, 1, 1, 2),
+    4: (3, 3, 3, 3),
+    6: (5, 5, 5, 5),
+    8: (7, 7, 6, 7),
+    10: (8, 8, 9, 8),
+    12: (10, 11, 10, 9),
+}
+RECOMMENDED["google"] |= {
+    f"bert_uncased_L-{depth}_H-{hidden}_A-{hidden // 64}": layer
+    for depth, layers in MINIATURES.items()
+    for hidden, layer in zip(HIDDEN_SIZES, layers, strict=True)
+}
+# Layers by name, with or without the owner.
+LAYERS = {
+    name: layer
+    for owner, models in RECOMMENDED.items()
+    for model, layer in models.items()
+    for name in (model, f"{owner}/{model}")
+} | {BUNDLED: 5}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BERTScoreSettings(EncodingSettings):
+    """Settings of BERTScore.
+
+    Args:
+        score: f1, precision or recall, or several of them.
+        layer: index of the hidden state to compare, where 0 means the embeddings. None: the
+            recommended layer of the model, if it is known.
+
+    >>> BERTScoreSettings(model_name_or_path="bert-base-uncased").recommended_layer
+    9
+    >>> BERTScoreSettings(score="f2")
+    Traceback (most recent call last):
+    infolm_metric.InputError: unknown score 'f2'; did you mean 'f1'? known: 'f1', 'precision', ...
+    """
+
+    metric = "bertscore"
+    names_field = "score"
+    default_model = "FacebookAI/roberta-large"
+    best_of_references = "max"
+
+    score: str | tuple[str, ...] = "f1"
+    layer: int | None = None
+    idf: IDFSetting = False
+    multi_reference: Literal["max", "mean"] = "max"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = score_names("score", self.score, {name: name for name in SCORES}, every=True)
+        object.__setattr__(self, "score", names)
+        check_at_least("layer", self.layer, 0)
+
+    @property
+    def recommended_layer(self) -> int | None:
+        """Recommended layer of the model, or None if the model is unknown."""
+        return LAYERS.get(str(self.model_name_or_path))
+
+    def index(self, states: int) -> int:
+        """Return the index of the state to compare in a model with `states` hidden states.
+
+        >>> BERTScoreSettings(model_name_or_path="someone/model").index(13)
+        Traceback (most recent call last):
+        infolm_metric.InputError: layer must be set for the model 'someone/model', ... layer=8 ...
+        """
+        depth, name = states - 1, str(self.model_name_or_path)
+        layer = self.recommended_layer if self.layer is None else self.layer
+        if layer is None:
+            same_name = LAYERS.get(os.path.basename(name))
+            hint = f"For the model of this name on the Hub, layer={same_name} is recommended"
+            if same_name is None:
+                hint = f"Try layer={round(depth * 2 / 3)} first, two thirds of the depth"
+            raise InputError(
+                f"layer must be set for the model {name!r}, which has {depth} layers and is not in "
+                f"the table of recommended layers. {hint}. To compare layers on human scores, use "
+                "python -m tools.layers in the repository of infolm."
+            )
+        if layer > depth:
+            raise InputError(
+                f"layer must be from 0 (the embeddings) to {depth} (the last hidden state of this "
+                f"model), got {layer}"
+            )
+        return layer
+
+    def signature_fields(self) -> dict[str, object]:
+        """Return the signature fields, with the layer in use.
+
+        >>> BERTScoreSettings(model_name_or_path="bundled").signature_fields()["layer"]
+        5
+        """
+        layer = self.recommended_layer if self.layer is None else self.layer
+        return super().signature_fields() | {"layer": layer}
+
+    def baseline_settings(self) -> list[Any]:
+        """Return the settings that a baseline covers: all scores, once per token weighting."""
+        return [settings.replace(score=SCORES) for settings in super().baseline_settings()]

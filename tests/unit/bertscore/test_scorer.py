@@ -1,0 +1,277 @@
+"""BERTScorer, compared with the package bert-score and a literal implementation with padding."""
+
+import math
+from operator import attrgetter
+
+import bert_score
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric import IDF, BERTScorer, InputError, MENLIScorer
+from infolm_metric.bertscore.scorer import pair_scores
+from infolm_metric.bertscore.settings import SCORES
+from infolm_metric.core.settings import BUNDLED_FOLDER
+from infolm_metric.core.tokenization import TokenizedText, WeightedText
+from tests.model_families import SENTENCES
+from tests.odd_pairs import LONG
+from tests.paraphrases import PARAPHRASES
+from tests.reference_bertscore import ReferenceBERTScore
+
+pytestmark = pytest.mark.filterwarnings("ignore:infolm")
+
+CANDIDATES, REFERENCES = map(list, zip(*PARAPHRASES[:12], strict=True))
+GROUPS = [REFERENCES[row : row + 1 + row % 3] for row in range(len(CANDIDATES))]
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    return BERTScorer(model_name_or_path="bundled", score=SCORES)
+
+
+def columns(result):
+    """Return F1, precision and recall, float64 [pairs, 3]."""
+    return np.array([result.scores[name] for name in SCORES]).T
+
+
+# The package bert-score
+
+
+@pytest.mark.parametrize("idf", [False, True])
+@pytest.mark.parametrize("layer", range(7))
+def test_scores_equal_the_package_bert_score(bundled, layer, idf):
+    for references in (REFERENCES, GROUPS):
+        documents = [text for group in references for text in np.atleast_1d(group).tolist()]
+        library = bert_score.BERTScorer(
+            model_type=str(BUNDLED_FOLDER),
+            num_layers=layer,
+            device="cpu",
+            idf=idf,
+            idf_sents=documents if idf else None,
+            nthreads=0,
+        )
+        library._model.float()  # transformers 5 would use the file's float16
+        precision, recall, f1 = library.score(CANDIDATES, references)
+        result = bundled.score(CANDIDATES, references, layer=layer, idf=idf)
+        expected = torch.stack([f1, precision, recall], dim=1)
+        np.testing.assert_allclose(columns(result), expected, atol=1e-5)
+
+
+def test_repeated_calls_with_other_layers_and_models_use_their_own_states(bundled, tiny_bert):
+    pair = [CANDIDATES[0]], [REFERENCES[0]]
+    scores = [bundled.score(*pair, layer=layer).scores["f1"][0] for layer in (5, 2, 5)]
+    assert scores[0] == scores[2] != scores[1]
+    explanation = bundled.explain("the cat", "a dog", model_name_or_path=str(tiny_bert), layer=1)
+    assert [match.token for match in explanation.candidate] == ["the", "cat"]
+
+
+# A literal implementation with padding
+
+
+FAMILIES = ["bert", "roberta", "xlm-roberta", "mpnet", "deberta-v2"]
+LONGEST = [text for text in SENTENCES if len(text.split()) < 9][:14]
+TEXTS = [*LONGEST, "  the cat \n", "The cat", "rain"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_match_the_literal_implementation(tiny_models, family):
+    folder = tiny_models(family)
+    literal = ReferenceBERTScore(folder, leading_space=family == "roberta")
+    scorer = BERTScorer(model_name_or_path=folder, score=SCORES)
+    others = TEXTS[1:] + TEXTS[:1]
+    for layer in range(3):
+        for documents in (None, others):
+            result = scorer.score(TEXTS, others, layer=layer, idf=documents is not None)
+            expected = literal.score(TEXTS, others, layer, documents)
+            np.testing.assert_allclose(columns(result), expected, atol=1e-5)
+
+
+def test_only_tokenizers_of_roberta_get_a_leading_space(tiny_models):
+    for family, space in (("roberta", True), ("modernbert", False)):
+        folder = tiny_models(family)
+        tokenizer = BERTScorer(model_name_or_path=folder, layer=1).tokenizer
+        same = tokenizer("cat")["input_ids"] == tokenizer(" cat")["input_ids"]
+        assert same == space and len(tokenizer("")["input_ids"]) == 2
+
+
+def test_surrounding_whitespace_changes_neither_scores_nor_document_counts(tiny_models):
+    settings = {"model_name_or_path": tiny_models("roberta"), "layer": 2, "idf": True}
+    plain, padded = ["the cat", "a dog", "rain"], ["  the cat", "a dog\n", " rain \t"]
+    others = ["a cat", "the dog ran", "snow"]
+    scores = [
+        BERTScorer(**settings, tokenize_processes=processes).score(others, texts).scores["f1"]
+        for texts in (plain, padded)
+        for processes in (1, 2)
+    ]
+    assert scores[0] == scores[1] == scores[2] == scores[3]
+
+
+FINAL_NORMS = {  # norm at the end of each layer, and the number of layers for the state of layer 1
+    "bert": ("layers", "output_norm", 1),
+    "deberta-v2": ("encoder.layer", "output.LayerNorm", 2),
+}
+
+
+@pytest.mark.parametrize("family", FINAL_NORMS)
+def test_layers_above_the_requested_one_are_not_computed(tiny_models, family):
+    path, norm, expected = FINAL_NORMS[family]
+    scorer = BERTScorer(model_name_or_path=tiny_models(family, num_hidden_layers=4))
+    stack = attrgetter(path)(scorer.models.model(scorer.settings).model)
+    calls = []
+    for layer in stack:
+        attrgetter(norm)(layer).register_forward_hook(lambda *_: calls.append(1))
+    whole = scorer.score(["the cat"], ["a dog"], layer=4).scores
+    assert len(calls) % 4 == 0
+    calls.clear()
+    scorer.score(["the cat"], ["the cat"], layer=1)
+    assert len(calls) == expected
+    assert scorer.score(["the cat"], ["a dog"], layer=4, reuse_memory=0).scores == whole
+
+
+# Values
+
+
+def test_special_tokens_have_no_weight_but_can_be_matched(bundled):
+    explanation = bundled.explain("A dog slept.", "The cat was asleep.")
+    specials = [match for match in explanation.reference if match.match in ("[CLS]", "[SEP]")]
+    assert specials and all(match.position is None for match in specials)
+    assert all("[" not in match.token for match in explanation.candidate + explanation.reference)
+
+
+def test_empty_texts_score_0_and_two_empty_texts_score_1(bundled):
+    result = bundled.score(["", "A cat.", "", " "], ["A cat.", "", "", "\n"])
+    assert columns(result).tolist() == [[0] * 3, [0] * 3, [1] * 3, [1] * 3]
+    assert result["warnings"]["empty"] == 6
+
+
+@pytest.mark.parametrize("idf", [False, "references", "separate", "bundled"])
+def test_identical_texts_score_exactly_1(bundled, idf):
+    assert columns(bundled.score(REFERENCES, REFERENCES, idf=idf)).tolist() == [[1] * 3] * 12
+
+
+def test_each_score_takes_its_own_best_reference(bundled):
+    flat = columns(bundled.score([CANDIDATES[0]] * 6, REFERENCES[:6]))
+    for rule, reduce in (("max", np.max), ("mean", np.mean)):
+        result = bundled.score(CANDIDATES[:1], [REFERENCES[:6]], multi_reference=rule)
+        np.testing.assert_allclose(columns(result)[0], reduce(flat, axis=0), atol=1e-12)
+
+
+SIMILARITIES = st.lists(st.floats(-1, 1), min_size=12, max_size=12)
+
+
+@given(SIMILARITIES)
+def test_scores_are_weighted_means_within_the_bounds(values):
+    """Two texts of one and two tokens with a special token on either side."""
+    x, y = (
+        WeightedText.of(TokenizedText(np.arange(n), np.array([0, *[1] * (n - 2), 0], bool)), None)
+        for n in (3, 4)
+    )
+    matrix = np.reshape(values, (3, 4))
+    f1, precision, recall = pair_scores(x, y, matrix)
+    assert precision == pytest.approx(matrix[1].max())
+    assert recall == pytest.approx((matrix[:, 1].max() + matrix[:, 2].max()) / 2)
+    assert -1 <= min(precision, recall) <= f1 <= max(precision, recall) <= 1
+    if precision > 0 and recall > 0:
+        assert f1 == pytest.approx(2 / (1 / precision + 1 / recall))
+
+
+# Explanations
+
+
+@pytest.mark.parametrize("use_idf", [False, True])
+def test_matches_explain_precision_and_recall(bundled, use_idf):
+    idf = IDF.from_corpus([*CANDIDATES, *REFERENCES], bundled.tokenizer) if use_idf else False
+    explanation = bundled.explain(CANDIDATES[1], REFERENCES[1], idf=idf)
+    result = bundled.score([CANDIDATES[1]], [REFERENCES[1]], idf=idf)
+    assert list(explanation.scores.values()) == pytest.approx(columns(result)[0])
+    assert explanation.signature == result.signature
+    sides = {"precision": explanation.candidate, "recall": explanation.reference}
+    for name, matches in sides.items():
+        mean = sum(match.weight * match.similarity for match in matches)
+        assert mean == pytest.approx(explanation.scores[name], abs=1e-9)
+        assert sum(match.weight for match in matches) == pytest.approx(1)
+    for match in explanation.candidate:
+        if match.position is not None:
+            assert explanation.reference[match.position].token == match.match
+    assert repr(explanation).startswith("<Explanation of bertscore f1 0.")
+
+
+def test_tokens_of_identical_texts_match_themselves(bundled):
+    explanation = bundled.explain("The cat saw the cat.", "the cat saw the cat.")
+    assert [match.position for match in explanation.candidate] == list(range(6))
+    assert {match.similarity for match in explanation.candidate} == {1.0}
+    assert explanation.scores == dict.fromkeys(SCORES, 1.0)
+    assert bundled.explain("", "a cat").candidate == []
+
+
+# Long texts
+
+
+def test_special_tokens_of_long_texts_come_from_the_first_and_last_window(tiny_bert):
+    options = {"max_length": 12, "long_text": "window", "layer": 2}
+    scorer = BERTScorer(model_name_or_path=tiny_bert, **options)
+    run = scorer.prepare()
+    (text,) = run.tokenize_and_weight([LONG], None)
+    encoding = run.encode([text])[text.key[0]]
+    ids = text.text.ids
+    assert encoding.shape == (len(ids), 32)
+    model = scorer.models.model(run.settings)
+    windows = [*ids[:11], ids[-1]], [ids[0], *ids[-11:]]
+    for window, row in zip(windows, (0, -1), strict=True):
+        (states,) = model.states([torch.tensor([[int(token) for token in window]])], [2])
+        expected = torch.nn.functional.normalize(states[row], dim=0)
+        torch.testing.assert_close(encoding[row], expected, atol=1e-6, rtol=0)
+    assert math.isclose(scorer.score([LONG], [LONG])["bertscore"], 1.0)
+
+
+# Errors and results
+
+
+INVALID = [
+    ("bert", {}, r"layer must be set .* has 2 layers .* layer=1 first"),
+    ("bert", {"layer": 3}, r"layer must be from 0 \(the embeddings\) to 2 .* got 3"),
+    ("bert", {"layer": 1, "long_text": "error"}, "at most max_length=40 tokens"),
+    ("gpt2", {"layer": 1}, "is a gpt2 model, but .* needs an encoder.* choose an encoder"),
+]
+
+
+@pytest.mark.parametrize(("family", "options", "word"), INVALID)
+def test_unusable_layers_models_and_texts_are_rejected_before_weights_are_loaded(
+    family, options, word, tiny_models, no_model
+):
+    with pytest.raises(InputError, match=word):
+        BERTScorer(model_name_or_path=tiny_models(family), **options).score([LONG], ["b"])
+
+
+def test_paraphrases_are_closer_than_unrelated_texts_and_the_signature_is_complete():
+    scorer = BERTScorer(model_name_or_path="bundled")
+    texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
+    near = scorer.score(paraphrases, texts, rescale_with_baseline=True)
+    assert near.signature.startswith(
+        "metric:bertscore|score:f1|layer:5|idf:no|multi_reference:max|baseline:package-"
+    )
+    assert near["higher_is_better"] and near["baseline"]["source"] == "package"
+    assert near["bertscore"] > near["baseline"]["mean"] and 0 < near["rescaled"] < 1
+    far = scorer.score(paraphrases[1:] + paraphrases[:1], texts)["scores"]
+    assert sum(a > b for a, b in zip(near["scores"], far, strict=True)) >= 95
+
+
+def test_the_package_baseline_covers_all_scores_weights_and_four_references(bundled):
+    for idf in (False, "bundled"):
+        run = bundled.prepare(bundled.settings.replace(idf=idf))
+        stats = run.unrelated(range(1, 5))
+        assert [list(stats[references]) for references in range(1, 5)] == [list(SCORES)] * 4
+
+
+def test_menli_combines_with_f1_and_uniform_weights_of_the_bundled_model():
+    menli = MENLIScorer(model_name_or_path="bundled", combine_with="bertscore")
+    other = menli.settings.other
+    assert (other.names, other.idf, other.model_name_or_path) == (("f1",), False, "bundled")
+    result = menli.score(CANDIDATES, REFERENCES)
+    alone = BERTScorer(other).score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
+    nli = MENLIScorer(model_name_or_path="bundled").score(CANDIDATES, REFERENCES)["scores"]
+    expected = 0.2 * np.array(nli) + 0.8 * np.clip(alone["rescaled_scores"], 0, 1)
+    assert result["scores"] == pytest.approx(expected, abs=1e-6)
+    assert "|bertscore.score:f1|bertscore.layer:5|" in result.signature
