@@ -477,7 +477,7 @@ def _parse_cell(name: str, cell: str) -> Any:
         try:
             with warnings.catch_warnings(action="ignore"):  # unknown escape sequences
                 value = ast.literal_eval(cell.strip())
-        except (InputError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return cell
     if isinstance(value, dict | set):
         raise InputError(

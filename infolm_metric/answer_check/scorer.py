@@ -247,6 +247,10 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             return None
         if comparison is None:
             return LIKELY_WRONG
+        if self.settings.thresholds is None and not (
+            comparison.copy or comparison.reference.is_short
+        ):
+            return None  # too few answers with human verdicts have long references
         pair = Pairs([answer.text], [[comparison.reference.text]])
         foreign = count_out_of_domain(map(tokens.__getitem__, pair.texts), self.checkpoint.english)
         if foreign or any(self.too_long(pair, tokens)):

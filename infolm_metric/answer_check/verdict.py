@@ -13,7 +13,7 @@ import numpy as np
 
 LIKELY_CORRECT, UNCLEAR, LIKELY_WRONG = VERDICTS = ("likely correct", "unclear", "likely wrong")
 # Scores below the first number are likely wrong, and scores from the second on likely correct.
-THRESHOLDS = (0.23, 0.59)
+THRESHOLDS = (0.22, 0.73)
 # Weight of token recall in the score against a short reference. The rest is the NLI score.
 RECALL_WEIGHT = 0.5
 # Largest score against a short reference that the answer denies or contradicts, that it lists with
@@ -25,8 +25,8 @@ LONG_WEIGHTS = (0.3, 0.3, 0.4)
 
 # Fractions of verdicts that annotators confirmed in the second halves of EVOUNA and DIVER-QA, and
 # of correct answers among all answers.
-CONFIRMED = {LIKELY_CORRECT: (0.98, 0.94), LIKELY_WRONG: (0.89, 0.83)}
-CORRECT = (0.78, 0.76)
+CONFIRMED = {LIKELY_CORRECT: (0.99, 0.97), LIKELY_WRONG: (0.92, 0.88)}
+CORRECT = (0.77, 0.72)
 VERDICT = "verdict: "  # prefix of the counts of verdicts
 
 
@@ -40,14 +40,19 @@ def describe_verdicts(counts: Mapping[str, int], measured: bool) -> list[str]:
     total, withheld = sum(numbers.values()), numbers.pop(None)
     if total == withheld:
         return [
-            "verdict: none. Verdicts need the bundled model in float32 with default settings, or "
-            "your own thresholds (thresholds=0.3,0.6), and English texts that are not truncated"
+            "verdict: none. Verdicts need the bundled model in float32 with default settings and a "
+            "short reference, or your own thresholds (thresholds=0.3,0.6), and English texts that "
+            "are not truncated"
         ]
     if total == 1:
         words = next(f"verdict: {word}" for word, number in numbers.items() if number)
     else:
         words = "verdicts: " + ", ".join(f"{number} {word}" for word, number in numbers.items())
-        words += f", {withheld} withheld (out of domain or truncated)" if withheld else ""
+        words += (
+            f", {withheld} withheld (long reference, out of domain or truncated)"
+            if withheld
+            else ""
+        )
     if not measured:
         return [words]
     rates = [

@@ -221,7 +221,7 @@ def _is_number(value: Any, number: type) -> bool:
 def _number(name: str, value: Any, number: type) -> Any:
     try:
         scalar = int(value) if number is int else float(value)
-    except (InputError, OverflowError, RuntimeError):
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         raise InputError(f"{name} must be a single number, got {value!r:.100}") from None
     if not math.isfinite(scalar):
         raise InputError(f"{name} must be finite, got {value!r}")

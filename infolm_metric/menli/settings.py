@@ -109,7 +109,7 @@ class MENLISettings(NLISettings):
                 if getattr(self, name) is not None:
                     raise InputError(
                         f"{name} requires a combination with another metric, got "
-                        f"{getattr(self, name)} without combine_with; add it, or omit {name}"
+                        f"{getattr(self, name)!r} without combine_with; add it, or omit {name}"
                     )
         if self.nli_weight is not None:
             ends = " (0: only the other metric; 1: only the NLI model)"

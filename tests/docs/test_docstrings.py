@@ -59,6 +59,8 @@ def missing_names(member: object) -> list[str]:
     if inspect.isclass(member) and issubclass(member, Settings):
         return sorted(set(field_types(member)) - set(descriptions(member)))
     documentation = inspect.getdoc(member) or ""
+    if inspect.isclass(member) and issubclass(member, Exception):
+        return [] if documentation else ["docstring"]
     names = [name for name in inspect.signature(member).parameters if name != "self"]
     if inspect.isclass(member):
         names = [name for name in names if name in vars(member).get("__annotations__", {})]

@@ -83,7 +83,7 @@ def test_a_setting_that_no_chosen_metric_has_is_rejected(infolm_error, command):
         errors = infolm_error(*words, "--metric", "toy", flag)
         assert f"is a setting of {owner}, not of toy. Omit it, or pass --metric {owner}" in errors
     errors = infolm_error(*words, "--metric", "toy", "--idf", "none")
-    assert "a setting of infolm, baryscore, menli, not of toy" in errors
+    assert "a setting of infolm, baryscore, bertscore, menli, not of toy" in errors
 
 
 INVALID = [
