@@ -216,7 +216,7 @@ def scan(text: str, has_capitals: bool | None = None) -> list[Token]:
         has_capitals = text != text.lower()
     for match in SCANNER.finditer(text):
         rule = RULES[int(str(match.lastgroup)[4:])]
-        for key in rule.keys(match):
+        for key in filter(None, rule.keys(match)):  # a lone apostrophe has no key
             token = Token(match[0], key, match.start(), match.end(), OTHER_NAMES.get(key, ""))
             if len(key) == 1 and "a" <= key <= "z" and len(match[0]) == 1:
                 if _is_designator(text, match, has_capitals):
