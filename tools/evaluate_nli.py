@@ -39,6 +39,7 @@ ROOT = Path(__file__).parents[1]
 SENTENCES = 4000  # sentences from which near copies are made
 COPIES = 1000
 NEAR_COPIES = 300  # maximum number per edit
+LENIENT = ("name", "role", "unit", "word", "order")  # edits that need not be contradictions
 
 
 @torch.inference_mode()
@@ -96,7 +97,7 @@ def near_copies(items: Sequence[Item], most: int) -> dict[str, tuple[float, list
             edited = ATTACKS[name].rule(text, Random(text))
             found.setdefault(f"attack {name}", []).append((text, edited))
     for name, edits in found.items():
-        limit = 0.5 if name.removeprefix("attack ") in ("name", "role", "unit", "word") else 0.3
+        limit = 0.5 if name.removeprefix("attack ") in LENIENT else 0.3
         changed = [(text, edited) for text, edited in edits if edited and edited != text]
         if changed:
             pairs[name] = limit, changed[:most]

@@ -33,6 +33,7 @@ CENTURIES = tuple(
     for number, ending in [*((number, "th") for number in range(11, 21)), (21, "st")]
 )
 NOT_DROPPED, UNSAFE = frozenset(LISTS["kept"]), NEGATIONS.union(LISTS["unsafe"])
+MIN_CHOICES = 20  # minimum number of words from which a replacement is drawn
 NAME = re.compile(r"\b[A-Z][a-zé]+(?:[ -][A-Z][a-zé]+){0,3}\b")
 NAME_CONTEXTS = frozenset(
     ["in", "at", "by", "of", "from", "to", "with", "for", "and", "near", "the"]
@@ -404,13 +405,20 @@ def edit_word(text: str, random: Random, names: Names) -> str | None:
         return None
     index, part, tag = random.choice(found)
     choices = names.words.get((part, tag), [])
-    if len(choices) < 20:
+    if len(choices) < MIN_CHOICES:
         return None
     word = random.choice(choices)
     edits = {index: word}
     if parsed.lower(index - 1) in ("a", "an"):
         edits[index - 1] = match_case(grammar.choose_article(word), parsed.tokens[index - 1][0])
     return None if word == parsed.tokens[index] else parsed.replace(edits)
+
+
+def edit_order(text: str, random: Random, names: Names) -> str | None:
+    """Shuffle the words."""
+    words = text.split()
+    random.shuffle(words)
+    return " ".join(words) if len(words) > 4 else None
 
 
 UNIT_PARTNERS = read_pairs("units")
@@ -423,6 +431,7 @@ EDITS: dict[str, Edit] = {
     "name": Edit("not_entailment", edit_name, 0.7),
     "negation": Edit("contradiction", edit_negation, 0.9),
     "word": Edit("not_entailment", edit_word, 1.2),
+    "order": Edit("not_entailment", edit_order, 2.0),
 }
 
 
@@ -606,3 +615,21 @@ def shorten(text: str, random: Random) -> str | None:
         and grammar.is_content(parsed.lower(index + 1), "NOUN")
     ]
     return parsed.replace({random.choice(adjectives): ""}) if adjectives else None
+
+
+def extend(text: str, random: Random, names: Names) -> str | None:
+    """Insert an adjective, or "and" and another noun, so that the result says more."""
+    nouns = [
+        (noun, tag)
+        for group, tag in zip(find_nouns(text), ("NN", "NNS"), strict=True)
+        for noun in group
+    ]
+    if not nouns:
+        return None
+    noun, tag = random.choice(nouns)
+    part, form = random.choice((("NOUN", tag), ("ADJ", "JJ")))
+    choices = names.words.get((part, form), [])
+    if len(choices) < MIN_CHOICES:
+        return None
+    word = random.choice(choices)
+    return substitute(text, noun, f"{word} {noun[0]}" if part == "ADJ" else f"{noun[0]} and {word}")

@@ -28,7 +28,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from tools.nli_edits import EDITS, TABLES, Names, collect_names, difference, shorten, vary
+from tools.nli_edits import (
+    EDITS,
+    TABLES,
+    Names,
+    collect_names,
+    difference,
+    extend,
+    shorten,
+    vary,
+)
 from tools.tables import show
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = "entailment", "neutral", "contradiction"
@@ -157,18 +166,23 @@ def make_pair(
     return Row(source, label, premise, hypothesis)
 
 
-def neutral(item: Item, other: Item, random: Random) -> Iterator[Row]:
-    """Yield a row whose hypothesis says more than the premise, often in the same words."""
-    sentence = item.sentence
-    short = shorten(sentence, random)
-    if short and random.random() < 0.7:
-        yield Row("longer", NEUTRAL, short, sentence)
-    elif item.before and item.after:
-        yield Row("missing", NEUTRAL, item.context(""), sentence)
-    elif item.after:
-        yield Row("missing", NEUTRAL, sentence, split_sentences(item.after)[0])
-    else:
-        yield Row("missing", NEUTRAL, other.context(), sentence)
+def extended(item: Item, names: Names, random: Random) -> Iterator[Row]:
+    """Yield rows with a sentence and a longer sentence in both directions."""
+    longer = extend(item.sentence, random, names)
+    for short, long in ((shorten(item.sentence, random), item.sentence), (item.sentence, longer)):
+        if short and long:
+            yield Row("longer", NEUTRAL, short, long)
+            if random.random() < 0.5:
+                yield Row("shorter", ENTAILMENT, long, short)
+
+
+def unrelated(item: Item, other: Item) -> Row:
+    """Return a row whose hypothesis is missing from the premise, from the same text if possible."""
+    if item.before and item.after:
+        return Row("missing", NEUTRAL, item.context(""), item.sentence)
+    if item.after:
+        return Row("missing", NEUTRAL, item.sentence, split_sentences(item.after)[0])
+    return Row("missing", NEUTRAL, other.context(), item.sentence)
 
 
 def reported(item: Item, random: Random) -> Row:
@@ -221,8 +235,10 @@ def make_rows(items: Sequence[Item], names: Names, seed: int) -> Iterator[Row]:
         digest = hashlib.sha256(f"{seed}\n{item.sentence}".encode()).digest()
         random = Random(int.from_bytes(digest, "big"))
         rows = [*entailed_and_edited(item, names, random)]
-        if random.random() < 0.2:
-            rows += neutral(item, other, random)
+        if random.random() < 0.15:
+            rows += extended(item, names, random)
+        if random.random() < 0.15:
+            rows.append(unrelated(item, other))
         if random.random() < 0.12:
             rows.append(reported(item, random))
         if random.random() < 0.4:

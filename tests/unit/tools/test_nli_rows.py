@@ -113,6 +113,14 @@ def test_shorter_sentences_consist_of_words_of_the_sentence_in_order():
     assert found > 10
 
 
+def test_extended_sentences_contain_the_sentence_and_another_word():
+    longer = [nli_edits.extend(text, Random(seed), NAMES) for text in TEXTS for seed in SEEDS]
+    for text, long in zip([text for text in TEXTS for _ in SEEDS], longer, strict=True):
+        added = Counter(re.findall(r"\w+", long or text)) - Counter(re.findall(r"\w+", text))
+        assert added.total() in ({0} if long is None else {1, 2})
+    assert any(longer)
+
+
 def test_sentences_with_a_negation_or_condition_are_not_shortened():
     for text in (
         "It is not very big.",
