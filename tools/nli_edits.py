@@ -18,6 +18,7 @@ from typing import NamedTuple
 from infolm_metric.robustness import grammar
 from infolm_metric.robustness.attacks import NEGATIONS, negate
 from infolm_metric.robustness.words import FUNCTION_WORDS, SUBJECTS, TOKEN, WORDS, Text, match_case
+from tools.wordnet import WordNet
 
 TABLES = tomllib.loads(Path(__file__).with_name("nli_words.toml").read_text(encoding="utf-8"))
 LISTS = {
@@ -33,7 +34,6 @@ CENTURIES = tuple(
     for number, ending in [*((number, "th") for number in range(11, 21)), (21, "st")]
 )
 NOT_DROPPED, UNSAFE = frozenset(LISTS["kept"]), NEGATIONS.union(LISTS["unsafe"])
-MIN_CHOICES = 20  # minimum number of words from which a replacement is drawn
 NAME = re.compile(r"\b[A-Z][a-zé]+(?:[ -][A-Z][a-zé]+){0,3}\b")
 NAME_CONTEXTS = frozenset(
     ["in", "at", "by", "of", "from", "to", "with", "for", "and", "near", "the"]
@@ -46,11 +46,15 @@ ADVERBIAL = re.compile(
 )
 
 
+EMPTY = WordNet()
+
+
 class Names(NamedTuple):
     """Names and words of a corpus that can replace others of the same kind."""
 
     names: Mapping[str, list[str]]  # by the word before them, "" for all
     words: Mapping[tuple[str, str], list[str]]  # by part of speech and tag
+    wordnet: WordNet = EMPTY
 
 
 class Edit(NamedTuple):
@@ -67,7 +71,7 @@ class Edit(NamedTuple):
     frequency: float = 1.0
 
 
-def collect_names(sentences: Iterable[str]) -> Names:
+def collect_names(sentences: Iterable[str], wordnet: WordNet = EMPTY) -> Names:
     """Collect the names and content words of a corpus, with repetitions."""
     names: dict[str, list[str]] = {"": []}
     words: dict[tuple[str, str], list[str]] = {}
@@ -80,7 +84,7 @@ def collect_names(sentences: Iterable[str]) -> Names:
                 tag = find_form(token, part)
                 if tag:
                     words.setdefault((part, tag), []).append(token)
-    return Names(names, words)
+    return Names(names, words, wordnet)
 
 
 def find_form(word: str, part: str) -> str | None:
@@ -393,32 +397,52 @@ def edit_unit(text: str, random: Random, names: Names) -> str | None:
 
 
 def edit_word(text: str, random: Random, names: Names) -> str | None:
-    """Replace a noun, verb or adjective with another word in the same form."""
+    """Replace a noun, verb or adjective with an unrelated word, or one of a neighboring meaning."""
+    words = names.wordnet.siblings if random.random() < 0.5 else names.words
+    return replace_word(text, random, words)
+
+
+def replace_word(
+    text: str, random: Random, words: Mapping[tuple[str, str], list[str]]
+) -> str | None:
+    """Replace a noun, verb or adjective with another one in the same form.
+
+    `words` contains either forms by part of speech and tag, or lemmas by part of speech and lemma.
+    """
     parsed = Text.parse(text)
-    found = [
-        (index, part, tag)
-        for index in parsed.words
-        for part in grammar.TAGS
-        if (tag := find_form(parsed.tokens[index], part))
-    ]
-    if not found:
-        return None
-    index, part, tag = random.choice(found)
-    choices = names.words.get((part, tag), [])
-    if len(choices) < MIN_CHOICES:
-        return None
-    word = random.choice(choices)
-    edits = {index: word}
-    if parsed.lower(index - 1) in ("a", "an"):
-        edits[index - 1] = match_case(grammar.choose_article(word), parsed.tokens[index - 1][0])
-    return None if word == parsed.tokens[index] else parsed.replace(edits)
+    indices = list(parsed.words)
+    random.shuffle(indices)
+    for index in indices:
+        word = parsed.tokens[index]
+        for part in grammar.TAGS:
+            if not (tag := find_form(word, part)):
+                continue
+            lemmas = words.get((part, grammar.lemmas_by_pos(word)[part]), [])
+            forms = [grammar.inflect(lemma, part, tag) for lemma in lemmas if lemma.isalpha()]
+            choices = [
+                form for form in forms or words.get((part, tag), []) if form and form != word
+            ]
+            if choices:
+                new = random.choice(choices)
+                edits = {index: new}
+                if parsed.lower(index - 1) in ("a", "an"):
+                    article = grammar.choose_article(new)
+                    edits[index - 1] = match_case(article, parsed.tokens[index - 1][0])
+                return parsed.replace(edits)
+    return None
 
 
 def edit_order(text: str, random: Random, names: Names) -> str | None:
-    """Shuffle the words."""
+    """Shuffle the words, or drop a third of them, so that no statement is left."""
     words = text.split()
-    random.shuffle(words)
-    return " ".join(words) if len(words) > 4 else None
+    if len(words) < 5:
+        return None
+    if random.random() < 0.6:
+        random.shuffle(words)
+    else:
+        kept = sorted(random.sample(range(len(words)), len(words) - max(2, len(words) // 3)))
+        words = [words[index] for index in kept]
+    return " ".join(words)
 
 
 UNIT_PARTNERS = read_pairs("units")
@@ -536,28 +560,40 @@ def drop_connective(text: str, random: Random, names: Names) -> str | None:
     return match_case(changed, "X") if changed else None
 
 
+def vary_word(text: str, random: Random, names: Names) -> str | None:
+    """Replace a word with a synonym."""
+    return replace_word(text, random, names.wordnet.synonyms)
+
+
+def vary_articles(text: str, random: Random, names: Names) -> str | None:
+    """Drop or exchange an article."""
+    article = choose_match(r"\b(?:the|an?) (?=[a-z])", text, random)
+    return article and substitute(text, article, random.choice(("", "the ", "a ")))
+
+
+SURFACE_VARIATIONS = (vary_punctuation, vary_case)
 VARIATIONS = (
-    vary_punctuation,
-    vary_punctuation,
-    vary_case,
     vary_number,
     vary_date,
     move_adverbial,
     exchange_listed,
     vary_voice,
     drop_connective,
+    vary_word,
+    vary_word,
+    vary_word,
+    vary_articles,
     replace_pair(read_pairs("synonyms")),
     replace_pair(read_pairs("contractions")),
 )
 
 
 def vary(text: str, random: Random, names: Names) -> str | None:
-    """Apply one or two changes that keep the meaning, those that rarely apply first."""
-    rules = list(VARIATIONS[3:])
-    random.shuffle(rules)
-    rules = [*random.sample(VARIATIONS[:3], 1), *rules] if random.random() < 0.3 else rules
-    rules += random.sample(VARIATIONS[:3], 3)
-    changed, wanted = text, random.choice((1, 1, 2, 3))
+    """Apply one to four changes that keep the meaning."""
+    rules = random.sample(VARIATIONS, len(VARIATIONS))
+    surface = random.sample(SURFACE_VARIATIONS, len(SURFACE_VARIATIONS))
+    rules = [*surface[:1], *rules] if random.random() < 0.2 else [*rules, *surface]
+    changed, wanted = text, random.choice((1, 1, 2, 3, 4))
     for rule in rules:
         varied = rule(changed, random, names)
         if varied and varied != changed:
@@ -588,9 +624,20 @@ OPENING = re.compile(
 MODIFIER = re.compile(r"\b(?:very|quite|rather|extremely|highly|also|[a-z]{3,}ly)\s(?=[a-z])")
 
 
+def is_safe(text: str) -> bool:
+    """Return whether dropping or widening words of a sentence usually gives a weaker statement."""
+    words = {*re.findall(r"[a-z']+", text.lower())}
+    return not UNSAFE & words and "n't" not in text and text[-1] in ".!"
+
+
+def widen(text: str, random: Random, names: Names) -> str | None:
+    """Replace a noun or verb with a word of a wider meaning, such as "dog" with "animal"."""
+    return replace_word(text, random, names.wordnet.hypernyms) if is_safe(text) else None
+
+
 def shorten(text: str, random: Random) -> str | None:
     """Drop a clause, phrase, adverb or adjective, so that the rest follows from the sentence."""
-    if UNSAFE & {*re.findall(r"[a-z']+", text.lower())} or "n't" in text or text[-1] not in ".!":
+    if not is_safe(text):
         return None
     rules = [CLAUSE, PARENTHESIS, FINAL_PHRASE, OPENING, MODIFIER]
     random.shuffle(rules)
@@ -629,7 +676,7 @@ def extend(text: str, random: Random, names: Names) -> str | None:
     noun, tag = random.choice(nouns)
     part, form = random.choice((("NOUN", tag), ("ADJ", "JJ")))
     choices = names.words.get((part, form), [])
-    if len(choices) < MIN_CHOICES:
+    if not choices:
         return None
     word = random.choice(choices)
     return substitute(text, noun, f"{word} {noun[0]}" if part == "ADJ" else f"{noun[0]} and {word}")

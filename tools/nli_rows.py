@@ -1,6 +1,7 @@
 """Make training rows for the bundled NLI model by rule, from open text, or from judged answers.
 
-    python -m tools.nli_rows rules CORPUS train.tsv.gz --exclude valid.tsv.gz -o rules.tsv.gz
+    python -m tools.nli_rows rules CORPUS train.tsv.gz --exclude valid.tsv.gz --wordnet WORDNET
+        -o rules.tsv.gz
     python -m tools.nli_rows rules CORPUS --held-out -o rules_valid.tsv.gz
     python -m tools.nli_rows answers answers_train.jsonl -o answers.tsv.gz
 
@@ -37,8 +38,10 @@ from tools.nli_edits import (
     extend,
     shorten,
     vary,
+    widen,
 )
 from tools.tables import show
+from tools.wordnet import WordNet
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = "entailment", "neutral", "contradiction"
 NOT_ENTAILMENT = "not_entailment"  # neutral or contradiction
@@ -127,6 +130,8 @@ def entailed_and_edited(item: Item, names: Names, random: Random) -> Iterator[Ro
     All of them are made in the same ways, so that only the meaning of the edit tells them apart.
     """
     yield make_pair(item, "", item.sentence, ENTAILMENT, names, random)
+    if random.random() < 0.7 and (varied := vary(item.sentence, random, names)):
+        yield Row("variant", ENTAILMENT, *random.sample((item.sentence, varied), 2))
     # Edits that apply to few sentences are tried first more often.
     count = 0
     for name, edit in sorted(EDITS.items(), key=lambda e: random.random() * e[1].frequency):
@@ -168,8 +173,13 @@ def make_pair(
 
 def extended(item: Item, names: Names, random: Random) -> Iterator[Row]:
     """Yield rows with a sentence and a longer sentence in both directions."""
-    longer = extend(item.sentence, random, names)
-    for short, long in ((shorten(item.sentence, random), item.sentence), (item.sentence, longer)):
+    sentence = item.sentence
+    pairs = (
+        (shorten(sentence, random), sentence),
+        (widen(sentence, random, names), sentence),
+        (sentence, extend(sentence, random, names)),
+    )
+    for short, long in pairs:
         if short and long:
             yield Row("longer", NEUTRAL, short, long)
             if random.random() < 0.5:
@@ -339,6 +349,7 @@ def main() -> None:
     add("corpus", type=Path, help="folder of .txt.gz and .valid.txt.gz files")
     add("rows", type=Path, nargs="*", help="NLI rows whose premises are also used, .tsv.gz")
     add("--exclude", type=Path, nargs="*", default=[], help="NLI rows whose texts are not used")
+    add("--wordnet", type=Path, help="folder of WordNet 3.0, for synonyms")
     add("--held-out", action="store_true", help="use the held-out files of the corpus")
     add("--sentences", type=int, default=10_000, help="number of sentences from the corpus")
     add("--premises", type=int, default=4_000, help="number of sentences from premises")
@@ -356,7 +367,8 @@ def main() -> None:
     items = choose_items(paragraphs, args.sentences, args.seed, excluded)
     premises = [text for text in read_texts(args.rows, ("premise",)) if key(text) not in excluded]
     items += choose_items(premises, args.premises, args.seed, excluded)
-    names = collect_names(item.sentence for item in items)
+    wordnet = WordNet.load(args.wordnet) if args.wordnet else WordNet()
+    names = collect_names((item.sentence for item in items), wordnet)
     write_rows(make_rows(items, names, args.seed), args.output)
 
 

@@ -12,6 +12,7 @@ from infolm_metric.robustness.grammar import find_numbers
 from tools import nli_edits, nli_rows
 from tools.nli_edits import EDITS, Names, collect_names, difference, shorten, vary
 from tools.nli_rows import Item, Row
+from tools.wordnet import WordNet
 
 TEXTS = (
     "The novel was written by Alice Munro in 1990.",
@@ -158,11 +159,15 @@ def test_templates_of_answers_mention_the_values_that_they_assert_or_deny(kind):
         assert kind == "doubts" or (right, wrong) == expected[kind], template
 
 
+def value(row):
+    return re.sub(r"^(?:It is|It was|The answer is) |\.$", "", row.hypothesis)
+
+
 @pytest.mark.parametrize(
     ("pattern", "label_of_y"),
     [
         (r"It is not (?P<x>[^.]+)\. It is (?P<y>[^.]+)\.", "entailment"),
-        (r"It is (?P<y>[^,.]+), not (?P<x>[^.]+)\.", "entailment"),
+        (r"It (?:is|was) (?P<y>[^,.]+)(?:, not| instead of) (?P<x>[^.]+)\.", "entailment"),
         (r"(?:It isn't|It is not|The answer is not) (?P<x>[\w ]+)\.", "neutral"),
     ],
 )
@@ -171,8 +176,7 @@ def test_denied_values_are_contradicted_and_asserted_values_entailed(pattern, la
     found = [(match, row) for row in rows if (match := re.fullmatch(pattern, row.premise))]
     found = [(match, row) for match, row in found if row.source == "rule_denial"]
     for match, row in found:
-        denied = re.search(rf"\b{re.escape(match['x'])}\b", row.hypothesis)
-        assert row.label == ("contradiction" if denied else label_of_y)
+        assert row.label == ("contradiction" if value(row) == match["x"] else label_of_y)
     assert {row.label for _, row in found} == {"contradiction", label_of_y}
 
 
@@ -180,8 +184,7 @@ def test_values_of_other_texts_are_not_entailed():
     rows = [row for seed in range(20) for row in rows_of(*TEXTS, seed=seed)]
     for row in rows:
         if row.source == "rule_phrase" and row.label == "not_entailment":
-            value = re.sub(r"^(?:It is|It was|The answer is) |\.$", "", row.hypothesis)
-            assert not re.search(rf"\b{re.escape(value)}\b", row.premise)
+            assert not re.search(rf"\b{re.escape(value(row))}\b", row.premise)
 
 
 def test_the_same_seed_gives_the_same_rows():
@@ -221,6 +224,31 @@ def test_verdicts_of_answers_become_two_way_labels(tmp_path):
 
 
 def test_words_are_replaced_by_words_in_the_same_form():
-    names = Names(NAMES.names, {("NOUN", "NNS"): ["lamps"] * 20})
-    edited = EDITS["word"].rule("The farmer sold apples.", Random(0), names)
-    assert edited in (None, "The farmer sold lamps.")
+    names = Names(NAMES.names, {("NOUN", "NNS"): ["lamps"]})
+    assert EDITS["word"].rule("Farmers grew apples.", Random(0), names) == "Farmers grew lamps."
+
+
+def test_related_words_are_read_from_wordnet(tmp_path):
+    license = "  1 This is a license.\n"
+    for part in ("noun", "verb", "adj"):
+        for name in ("index", "data"):
+            (tmp_path / f"{name}.{part}").write_text(license)
+    (tmp_path / "data.noun").write_text(
+        license + "00000001 05 n 01 animal 0 001 ~ 00000002 n 0000 | a living organism\n"
+        "00000002 05 n 02 puppy 0 pup 0 001 @ 00000001 n 0000 | a young dog\n"
+        "00000003 05 n 01 kitten 0 001 @ 00000001 n 0000 | a young cat\n"
+        "00000004 05 n 01 pup 0 000 | a young seal, say\n"
+    )
+    (tmp_path / "index.noun").write_text(
+        license + "animal n 1 1 ~ 1 1 00000001\n"
+        "puppy n 1 1 @ 1 1 00000002\n"
+        "kitten n 1 1 @ 1 1 00000003\n"
+        "pup n 2 1 @ 2 0 00000002 00000004\n"
+    )
+    names = Names({}, {}, WordNet.load(tmp_path))
+    text = "She fed the puppies, and"
+    assert nli_edits.vary_word(text, Random(0), names) == "She fed the pups, and"
+    assert nli_edits.widen(f"{text} left.", Random(0), names) == "She fed the animals, and left."
+    assert nli_edits.widen("No puppies left.", Random(0), names) is None
+    edited = {EDITS["word"].rule(text, Random(seed), names) for seed in SEEDS}
+    assert edited == {None, "She fed the kittens, and"}
