@@ -11,7 +11,7 @@ is also trained, and then discarded. See training.py for the training loop.
 
 import argparse
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +27,17 @@ from tools.training import Step, fit, options, prepare, save_model
 LABELS = ("entailment", "neutral", "contradiction")
 LABEL_IDS = {label: number for number, label in enumerate(LABELS)}
 TWO_WAY = "not_entailment"
-MAX_LENGTH = 128  # maximum tokens per pair, including special tokens
-CORE = ("snli_", "mnli_", "cad_", "negation_", "textfooler_")
-NARROW_SHARE = 0.3  # maximum fraction of rows from the other, rule-based sources
+MAX_LENGTH = 192  # maximum tokens per pair, including special tokens
+# Rows per epoch and row, by the beginning of a source's name; 1 for all others. A source with a
+# weight of 0.4 contributes a new random sample of 40% of its rows to each epoch. The sources named
+# here have few patterns.
+WEIGHTS = {"breaking_nli": 0.4, "conjnli": 0.5, "hans": 0.4, "help": 0.7}
 
 
-def read_rows(file: Path) -> pd.DataFrame:
-    """Read a `.tsv.gz` file, and convert labels to indices in LABELS, or -1 for TWO_WAY."""
-    rows = pd.read_csv(file, sep="\t", quoting=csv.QUOTE_NONE, keep_default_na=False, dtype=str)
+def read_rows(files: Sequence[Path]) -> pd.DataFrame:
+    """Read `.tsv.gz` files, and convert labels to indices in LABELS, or -1 for TWO_WAY."""
+    options = {"sep": "\t", "quoting": csv.QUOTE_NONE, "keep_default_na": False, "dtype": str}
+    rows = pd.concat([pd.read_csv(file, **options) for file in files], ignore_index=True)
     numbers = rows["label"].map(LABEL_IDS | {TWO_WAY: -1})
     return rows.assign(label=numbers.astype(np.int64))
 
@@ -56,23 +59,34 @@ def pad(tokenizer: Any, rows: pd.DataFrame) -> Any:
 
 
 def plan_epoch(
-    sources: Sequence[str], lengths: np.ndarray, batch_size: int, seed: int
+    weights: np.ndarray, lengths: np.ndarray, batch_size: int, seed: int
 ) -> list[np.ndarray]:
     """Return the batches of an epoch as row indices; pairs in a batch have similar lengths.
 
-    An epoch contains all rows from CORE sources; a random sample of other rows makes up at most
-    NARROW_SHARE of it.
+    A row with weight 1.4 occurs once or, with probability 0.4, twice.
     """
     random = np.random.default_rng(seed)
-    core = np.asarray([source.startswith(CORE) for source in sources])
-    narrow = random.permutation(np.flatnonzero(~core))
-    narrow = narrow[: int(core.sum() * NARROW_SHARE / (1 - NARROW_SHARE))]
-    order = np.concatenate([np.flatnonzero(core), narrow])
+    order = np.repeat(
+        np.arange(len(weights)), np.floor(weights + random.random(len(weights))).astype(int)
+    )
     # With noise, a row shares its batch with different rows in each epoch.
-    keys = lengths[order] + random.uniform(0, 4, len(order))
+    keys = lengths[order] * random.uniform(0.95, 1.05, len(order)) + random.uniform(
+        0, 4, len(order)
+    )
     order = order[np.argsort(keys, kind="stable")]
     batches = [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
     return [batches[number] for number in random.permutation(len(batches))]
+
+
+def find_weight(source: str, weights: Mapping[str, float]) -> float:
+    """Return the weight of a source's rows."""
+    return next((weights[name] for name in weights if source.startswith(name)), 1.0)
+
+
+def parse_weight(argument: str) -> tuple[str, float]:
+    """Read "SOURCE=WEIGHT"."""
+    name, _, weight = argument.partition("=")
+    return name, float(weight)
 
 
 class TwoHeads(nn.Module):
@@ -121,12 +135,13 @@ def train(args: argparse.Namespace) -> None:
     model = warm_start(args.encoder)
     tokenizer = AutoTokenizer.from_pretrained(args.encoder)
     rows = read_rows(args.rows)
-    sources, labels = rows["source"].tolist(), torch.tensor(rows["label"].tolist())
-    lengths = token_counts(tokenizer, rows)
+    labels, lengths = torch.tensor(rows["label"].tolist()), token_counts(tokenizer, rows)
+    by_source = dict(args.weight) | {k: v for k, v in WEIGHTS.items() if k not in dict(args.weight)}
+    weights = np.asarray([find_weight(source, by_source) for source in rows["source"]])
     batches = [
         batch
         for epoch in range(args.epochs)
-        for batch in plan_epoch(sources, lengths, args.batch_size, args.seed + epoch)
+        for batch in plan_epoch(weights, lengths, args.batch_size, args.seed + epoch)
     ]
 
     def steps(start: int, _: int) -> Iterator[Step]:
@@ -136,8 +151,9 @@ def train(args: argparse.Namespace) -> None:
             share = batches[step][rank::workers]
             with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
                 plain, helper = model(pad(tokenizer, rows.iloc[share]))
-            loss, second = (nli_loss(logits, labels[share]) for logits in (plain, helper))
-            yield Step(rate, len(batches[step]), {"of": len(batches)}, loss, args.helper * second)
+            loss = nli_loss(plain, labels[share])
+            second = args.helper * nli_loss(helper, labels[share]) if args.helper else 0.0
+            yield Step(rate, len(batches[step]), {"of": len(batches)}, loss, second)
 
     fit(args, model, "classifier.bert.", steps, "pairs", log_every=100, weight_decay=0.01)
     if rank == 0:
@@ -149,7 +165,8 @@ def train(args: argparse.Namespace) -> None:
 def main() -> None:
     parser = options(__doc__, body_rate=1.5e-4, head_rate=1.5e-3, warmup=200, seed=20229)
     add = parser.add_argument
-    add("rows", type=Path, help="file such as train.tsv.gz")
+    add("rows", type=Path, nargs="+", help="files such as train.tsv.gz")
+    add("--weight", type=parse_weight, nargs="*", default=[], help="SOURCE=WEIGHT, as in WEIGHTS")
     add("--epochs", type=int, default=3)
     add("--batch-size", type=int, default=32, help="number of pairs over all processes")
     add("--helper", type=float, default=0.5, help="loss weight of the second head")

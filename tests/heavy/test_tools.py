@@ -16,7 +16,7 @@ from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
-from tools import answers, figures, layers, speed, study
+from tools import answers, figures, layers, speed, study, train_nli
 from tools.data import READERS
 
 ROWS = [
@@ -86,15 +86,29 @@ def test_masked_language_model_training_resumes_and_is_evaluated(run, encoder, t
     assert "| pooled | 16 |" in table
 
 
-def test_nli_model_is_trained_and_calibrated(run, encoder, tmp_path):
+def test_nli_model_is_trained_and_calibrated(run, encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_nli, "MAX_LENGTH", 80)
     file = tmp_path / "rows.tsv.gz"
     with gzip.open(file, "wt") as out:
         out.write("source\tlabel\tpremise\thypothesis\n")
         out.writelines("\t".join(row) + "\n" for row in ROWS)
-    options = ("-o", tmp_path / "work", "--encoder", encoder, "--epochs", 2, "--batch-size", 2)
-    run("train_nli", file, *options)
-    table = run("evaluate_nli", file, "--model", tmp_path / "work/model", "--calibrate")
-    assert "| all, three-way | 3 |" in table and "temperature" in table
+    for name in ("a.txt.gz", "a.valid.txt.gz"):
+        with gzip.open(tmp_path / name, "wt") as out:
+            out.writelines(f"{text} {name} has {len(text)} letters.\n" for text in SENTENCES)
+    record = {"prediction": "It is Rome.", "references": ["Rome"], "human": {"correct": 1}}
+    write_lines(tmp_path / "answers.jsonl", [record])
+    rules, answered = tmp_path / "rules.tsv.gz", tmp_path / "answers.tsv.gz"
+    made = run("nli_rows", "rules", tmp_path, file, "--exclude", file, "-o", rules)
+    assert "| rule_copy | entailment |" in made
+    run("nli_rows", "answers", tmp_path / "answers.jsonl", "-o", answered)
+    arguments = (file, rules, answered, "--weight", "rule=0.1", "--epochs", 2, "--batch-size", 2)
+    run("train_nli", *arguments, "--encoder", encoder, "-o", tmp_path / "first")
+    start = ("--encoder", tmp_path / "first/model", "--helper", 0)
+    run("train_nli", *arguments, *start, "-o", tmp_path / "second")
+    options = ("--model", tmp_path / "second/model", "--corpus", tmp_path)
+    table = run("evaluate_nli", file, answered, *options, "--calibrate")
+    assert "| all, three-way | 4 |" in table and "temperature" in table
+    assert "| copies, tests/sentences.txt |" in table and "| negation |" in table
 
 
 def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeypatch):

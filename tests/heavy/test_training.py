@@ -43,13 +43,16 @@ def test_centring_embeddings_does_not_change_predictions(model):
     torch.testing.assert_close(words.mean(dim=0), torch.zeros_like(words[0]), rtol=0, atol=1e-12)
 
 
-def test_rule_generated_rows_are_limited_to_a_fraction_of_an_epoch():
-    sources = ["snli_dev"] * 70 + ["breaking_nli"] * 500
+def test_sources_are_sampled_by_weight_in_batches_of_similar_lengths():
+    sources = ["snli_dev"] * 70 + ["breaking_nli"] * 1000 + ["rule_copy"] * 400
+    weights = np.asarray(
+        [train_nli.find_weight(s, {"breaking": 0.25, "rule_": 2}) for s in sources]
+    )
     lengths = np.random.default_rng(0).integers(5, 60, len(sources))
-    batches = train_nli.plan_epoch(sources, lengths, 8, seed=1)
-    rows = np.concatenate(batches)
-    assert len(rows) == len(set(rows.tolist())) == 100
-    assert set(range(70)) <= set(rows.tolist())
+    batches = train_nli.plan_epoch(weights, lengths, 8, seed=1)
+    counts = np.bincount(np.concatenate(batches), minlength=len(sources))
+    assert set(counts[:70]) == {1} and set(counts[1070:]) == {2}
+    assert set(counts[70:1070]) == {0, 1} and 200 < counts[70:1070].sum() < 300
     assert np.median([np.ptp(lengths[batch]) for batch in batches]) < np.ptp(lengths) / 4
 
 
