@@ -544,18 +544,22 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
 
 
 def draw_honest_answers(rows: Rows) -> Rows:
-    """Draw one correct answer to each of 100 random questions per data set."""
+    """Draw one correct answer to each of 100 random questions per data set.
+
+    The guard was written with other questions (seed 0).
+    """
     honest: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in SOURCES}
-    for row in random.Random(SEED).sample(rows, len(rows)):
+    for row in random.Random(SEED + 1).sample(rows, len(rows)):
         if row["human"]["correct"] == 1 and len(row["references"]) <= MAX_REFERENCES:
             honest[row["dataset"].split("-")[0]][row["id"]] = row
     return [row for group in honest.values() for row in islice(group.values(), QUESTIONS)]
 
 
-def rewards(scorer: Scorer[Any], rows: Rows) -> np.ndarray:
+def rewards(scorer: Scorer[Any], guard: bool, rows: Rows) -> np.ndarray:
     completions, references = texts_of(rows)
-    function = reward(scorer, "references")
-    return np.array(function(completions=completions, references=references))
+    function = reward(scorer, "references", guard)
+    prompts = [row["question"] for row in rows]
+    return np.array(function(prompts, completions, references=references))
 
 
 def hacks(arguments: argparse.Namespace) -> None:
@@ -565,15 +569,18 @@ def hacks(arguments: argparse.Namespace) -> None:
         following = (answers["honest"][(place + step) % (2 * QUESTIONS)] for step in OTHERS)
         for kind, text in manipulations(row, [each["references"][0] for each in following]).items():
             answers.setdefault(kind, []).append({**row, "prediction": text})
+    scorer = AnswerCheckScorer(model_name_or_path=arguments.model)
     columns: dict[str, Callable[[Rows], np.ndarray]] = {
-        METRIC: partial(rewards, AnswerCheckScorer(model_name_or_path=arguments.model)),
-        "BaryScore": partial(rewards, BaryScorer(model_name_or_path="bundled", idf=False)),
+        METRIC: partial(rewards, scorer, True),
+        f"{METRIC} without guard": partial(rewards, scorer, False),
+        "BaryScore": partial(rewards, BaryScorer(model_name_or_path="bundled", idf=False), False),
         "BERTScore": bert_scores,
         "reference contained": partial(compare_strings, compare=containment),
     }
     table: list[list[str]] = [[kind] for kind in answers]
-    for compute in columns.values():
+    for name, compute in columns.items():
         honest, *manipulated = map(compute, answers.values())
+        print(f"mean of honest answers by {name}: {honest.mean():.3f}")
         for cells, scores in zip(table[1:], manipulated, strict=True):
             above, at_least = (scores > honest + 1e-6).mean(), (scores > honest - 1e-6).mean()
             cells.append(f"{100 * above:.0f} / {100 * at_least:.0f}")

@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from infolm_metric.answer_check.guard import guard as guard_factor
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.core.scorer import Scorer
+from infolm_metric.core.thinking import strip_thinking
 from infolm_metric.integrations import check_one_score, present_references
 
 # Warnings that this process has already shown, with numbers removed.
@@ -25,6 +27,7 @@ class Reward:
 
     scorer: Scorer[Any]
     reference_column: str
+    guard: bool = False
 
     @property
     def __name__(self) -> str:
@@ -36,8 +39,9 @@ class Reward:
     ) -> list[float | None]:
         """Return the reward of each completion; None for rows without a reference.
 
-        `prompts` are ignored. `completions` are strings or lists of messages, of which only the
-        last message from the assistant is scored. The reference column contains a reference or a
+        `prompts` are strings or lists of messages, which only the guard uses; None is allowed.
+        `completions` are strings or lists of messages, of which only the last message from the
+        assistant is scored, without thinking. The reference column contains a reference or a
         list of references for each completion. Blank and missing references are left out. Rows
         without another reference get None, with which TRL skips a reward function. Raises
         InputError if the column is missing, or a completion or reference has the
@@ -50,7 +54,7 @@ class Reward:
                 f"{', '.join(columns) or 'none'}). Set reference_column."
             )
         texts = [
-            completion_text(completion, f"completions[{row}]")
+            strip_thinking(completion_text(completion, f"completions[{row}]"))
             for row, completion in enumerate(as_list("completions", completions))
         ]
         groups = [
@@ -62,6 +66,7 @@ class Reward:
                 f"completions and {column} must have the same length, at least 1, got "
                 f"{len(texts)} and {len(groups)}"
             )
+        questions = _questions(prompts, len(texts)) if self.guard else []
         rows = [row for row, group in enumerate(groups) if group]
         rewards: list[float | None] = [None] * len(texts)
         with _warnings_once():
@@ -76,18 +81,25 @@ class Reward:
                 scores = self._scores([texts[row] for row in rows], [groups[row] for row in rows])
                 for row, score in zip(rows, scores, strict=True):
                     rewards[row] = score if self.scorer.higher_is_better else -score
+                if self.guard:
+                    for row, score in zip(rows, scores, strict=True):
+                        rewards[row] = score * guard_factor(texts[row], groups[row], questions[row])
         return rewards
 
     def _scores(self, texts: list[str], groups: list[list[str]]) -> list[float]:
         return self.scorer.score(texts, groups).scores[self.scorer.settings.names[0]]
 
 
-def reward(scorer: Scorer[Any], reference_column: str = "reference") -> Reward:
+def reward(
+    scorer: Scorer[Any], reference_column: str = "reference", guard: bool | None = None
+) -> Reward:
     """Return a reward function that uses a scorer and can be pickled.
 
-    `scorer` has a single score, such as `AnswerCheckScorer()`. `reference_column` is the
-    column of references. Raises InputError if the scorer has several scores, or token weights that
-    depend on the batch.
+    `scorer` has a single score, such as `AnswerCheckScorer()`. `reference_column` is the column of
+    references. `guard` multiplies the scores of answer_check by penalties on repetitions, denials,
+    bare lists, copies of the prompt and length (default: True for answer_check, else False). Raises
+    InputError if the scorer has several scores, or token weights that depend on the batch, or if
+    `guard` is True for another scorer.
 
     >>> from infolm_metric import AnswerCheckScorer
     >>> rewards = reward(AnswerCheckScorer())
@@ -101,7 +113,34 @@ def reward(scorer: Scorer[Any], reference_column: str = "reference") -> Reward:
             f"idf must be False, 'bundled' or a table, got {scorer.settings.idf_sides[0]!r}; IDF "
             "cannot be estimated from a batch of completions"
         )
-    return Reward(scorer, reference_column)
+    is_answer_check = scorer.settings.metric == "answer_check"
+    if not (guard is None or isinstance(guard, bool)):
+        raise InputError(f"guard must be True, False or None, got {guard!r:.60}")
+    if guard and not is_answer_check:
+        raise InputError(
+            f"guard must be False or None for {scorer.settings.metric}, got True. Penalties were "
+            "measured for answer_check only, and would raise negative rewards."
+        )
+    return Reward(scorer, reference_column, is_answer_check if guard is None else guard)
+
+
+def _questions(prompts: Any, size: int) -> list[str]:
+    """Return the last user message of each prompt, or empty strings without prompts."""
+    if prompts is None:
+        return [""] * size
+    prompts = as_list("prompts", prompts)
+    if len(prompts) != size:
+        raise InputError(
+            f"prompts and completions must have the same length, got {len(prompts)} and {size}"
+        )
+    for row, prompt in enumerate(prompts):
+        if not isinstance(prompt, str | list | tuple):
+            raise InputError(
+                f"prompts[{row}] must be a string or a list of messages, got {prompt!r:.60}"
+            )
+    return [
+        _last_text(prompt, f"prompts[{row}]", ("user", None)) for row, prompt in enumerate(prompts)
+    ]
 
 
 def completion_text(completion: Any, name: str = "completion") -> str:
@@ -122,12 +161,19 @@ def completion_text(completion: Any, name: str = "completion") -> str:
             f"{name} must be a string or a list of messages, such as "
             f'[{{"role": "assistant", "content": "Yes."}}], got {completion!r:.60}'
         )
+    return _last_text(completion, name, (None, "assistant"))
+
+
+def _last_text(messages: Any, name: str, roles: tuple[str | None, ...]) -> str:
+    """Return a string, or the text of the last message whose role is one of `roles`."""
+    if isinstance(messages, str):
+        return messages
     last = ""
-    for index, message in enumerate(completion):
+    for index, message in enumerate(messages):
         label = f"{name}[{index}]"
         if not isinstance(message, Mapping):
             raise InputError(f"{label} must be a message (a dictionary), got {message!r:.60}")
-        if message.get("role") in (None, "assistant"):
+        if message.get("role") in roles:
             last = content_text(message.get("content"), f"{label}['content']")
     return last
 

@@ -199,3 +199,59 @@ def test_error_for_a_missing_column_lists_the_columns():
 def test_completions_and_references_that_do_not_match_are_rejected(completions, references):
     with pytest.raises(InputError, match="completions"):
         reward(ToyScorer())(completions=completions, reference=references)
+
+
+# Guard
+
+GUARDED = [  # prompt, completion, reference, bounds of the factor
+    ("Who wrote Emma?", "Jane Austen wrote Emma.", "Jane Austen", 1.0, 1.0),
+    ("Who wrote Emma?", "Jane Austen", "Jane Austen", 1.0, 1.0),
+    ("Where is it?", "It is in Baden-Baden, Germany.", "Baden-Baden", 1.0, 1.0),
+    ("Name two.", "Rome and Oslo", "Rome, Oslo", 1.0, 1.0),
+    ("Name five.", "Rome, Oslo, Bern, Bonn and Kyiv", "Oslo, Rome, Kyiv, Bern, Bonn", 1.0, 1.0),
+    ("Who?", "It was not Cassandra, it was Jane Austen.", "Jane Austen", 1.0, 1.0),
+    ("Who?", "Jane Austen. " * 3, "Jane Austen", 0.1, 0.4),
+    ("Who?", "Jane Austen wrote it. Jane Austen wrote it.", "Jane Austen", 0.4, 0.6),
+    ("Who?", "It is Jane Austen. It is not Jane Austen.", "Jane Austen", 0.0, 0.3),
+    ("Who?", "Jane Austen or Mary Shelley or Anne Bronte.", "Jane Austen", 0.0, 0.3),
+    ("Who?", "Keats, Austen, Byron, Shelley, Scott", "Austen", 0.0, 0.3),
+    ("Who wrote the novel Emma?", "austen emma novel wrote keats", "Austen", 0.0, 0.3),
+    ("Who wrote Emma?", "Who wrote Emma?", "Emma", 0.0, 0.0),
+    (
+        "Who?",
+        "Jane Austen. " + "This is so, as we all well know. " * 1 + "Of note. " * 200,
+        "Jane Austen",
+        0.0,
+        0.3,
+    ),
+]
+
+
+@pytest.mark.parametrize(("prompt", "completion", "reference", "low", "high"), GUARDED)
+def test_the_guard_multiplies_rewards_by_penalties(
+    prompt, completion, reference, low, high, tiny_nli
+):
+    scorer = AnswerCheckScorer(model_name_or_path=tiny_nli())
+    rows = {"completions": [completion], "reference": [reference]}
+    (plain,) = reward(scorer, guard=False)(**rows)
+    for prompts in ([prompt], [[{"role": "user", "content": prompt}]]):
+        (guarded,) = reward(scorer)(prompts, **rows)
+        assert low * plain - 1e-9 <= guarded <= high * plain + 1e-9
+
+
+def test_the_guard_is_for_answer_check_only(tiny_nli):
+    assert not reward(ToyScorer()).guard and not reward(ToyScorer(), guard=False).guard
+    with pytest.raises(InputError, match="guard must be False or None for toy, got True"):
+        reward(ToyScorer(), guard=True)
+    scorer = AnswerCheckScorer(model_name_or_path=tiny_nli())
+    with pytest.raises(InputError, match="guard must be True, False or None, got 'yes'"):
+        reward(scorer, guard="yes")
+    for prompts, problem in ((["a"], "got 1 and 2"), (["a", 5], r"prompts\[1\] .*got 5")):
+        with pytest.raises(InputError, match=problem):
+            reward(scorer)(prompts, completions=["a", "b"], reference=["a", "b"])
+
+
+def test_thinking_is_stripped_for_every_scorer():
+    rows = {"completions": ["<think>x y z</think>a", "a"], "reference": ["a", "a"]}
+    thinking, plain = reward(ToyScorer())(**rows)
+    assert thinking == plain
