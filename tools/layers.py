@@ -88,7 +88,8 @@ class LayerScorer(BaryScorer):
             for batch, group in self.models.model(self.settings).cache.items()
             for row, ids in enumerate(batch)
         }
-        tokenized = [[*self.tokenize(side, self.settings)] for side in texts.pairs()[::-1]]
+        run: Any = self.prepare(self.settings.replace(layers="all"))
+        tokenized = [[*run.tokenize(side)] for side in texts.pairs()[::-1]]
         parts = []
         for start in range(0, len(tokenized[0]), PAIRS):
             inputs = []

@@ -20,11 +20,11 @@ from infolm_metric.metrics import METRICS
 SCORERS = {name: metric.scorer_type() for name, metric in METRICS.items()}
 DEFAULTS = {"model_name_or_path": "bundled"}  # replaces the default of the metrics
 METRIC_LABELS = {
-    "infolm": "InfoLM: compares predictions for the masked words",
-    "baryscore": "BaryScore: compares contextual embeddings of the words",
-    "bertscore": "BERTScore: matches each word with the most similar word",
-    "menli": "MENLI: checks whether each text entails the other",
-    "answer_check": "answer_check: checks an LLM’s answer against a reference answer",
+    "infolm": "InfoLM: predicted words",
+    "baryscore": "BaryScore: word embeddings",
+    "bertscore": "BERTScore: best match of each word",
+    "menli": "MENLI: entailment and contradiction",
+    "answer_check": "answer_check: an LLM’s answer",
 }
 PARAMETERS = ("alpha", "beta")
 SETTING_TEXTS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())

@@ -21,26 +21,28 @@ PAIR = ("Heavy rain flooded several streets.", "After strong storms, many roads 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("export")
-    for metric in METRICS:
-        export.main([str(root / metric), "--metric", metric])
-    return {metric: root / metric for metric in METRICS}
+    # The folder has the name under which evaluate.load finds the module in it.
+    paths = {name: root / metric.registered_name for name, metric in METRICS.items()}
+    for metric, path in paths.items():
+        export.main([str(path), "--metric", metric])
+    return paths
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_exported_folder_has_the_files_of_a_space(metric, folders, monkeypatch):
-    folder = folders[metric]
+    folder, name = folders[metric], METRICS[metric].registered_name
     assert {path.name for path in folder.iterdir()} == {
         *(".gitattributes", "LICENSE", "NOTICE", "README.md", "requirements.txt"),
-        *("app.py", f"{metric}.py", "infolm_metric", "page"),
+        *("app.py", f"{name}.py", "infolm_metric", "page"),
     }
     card = (folder / "README.md").read_text()
-    assert card.startswith("---\ntitle:") and f'evaluate.load("{metric}")' in card
+    assert card.startswith("---\ntitle:") and f'evaluate.load("{name}")' in card
     assert "*.safetensors filter=lfs" in (folder / ".gitattributes").read_text()
     assert not list(folder.rglob("__pycache__"))
     weights = Path("infolm_metric/bundled/model.safetensors")
     assert (folder / weights).read_bytes() == (ROOT / weights).read_bytes()
     monkeypatch.chdir(folder.parent)
-    module = evaluate.load(metric, model_name_or_path="bundled")
+    module = evaluate.load(name, model_name_or_path="bundled")
     result = module.compute(predictions=["A dog."], references=["A dog."])
     assert result[metric] == 0 or result["higher_is_better"]
 

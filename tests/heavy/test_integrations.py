@@ -172,9 +172,9 @@ def test_metrics_of_a_collection_share_texts_but_not_settings():
 def test_first_argument_is_the_model():
     assert torchmetrics.MENLI("bundled").scorer.settings.model_name_or_path == "bundled"
     assert torchmetrics.InfoLM("some-one/model").process_group is None
-    with pytest.raises(InputError, match="model_name_or_path"):
+    with pytest.raises(TypeError, match="model_name_or_path"):
         torchmetrics.InfoLM("bundled", model_name_or_path="bundled")
-    with pytest.raises(InputError, match="positional"):
+    with pytest.raises(TypeError, match="positional"):
         torchmetrics.InfoLM("bundled", None)
 
 

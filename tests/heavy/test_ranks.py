@@ -82,7 +82,7 @@ INVALID = {  # by the error message
         0, 4, 7, on_rank={1: {"temperature": 2.0}}
     ),
     f"{MISMATCH}idf is no instead of references": case(0, 4, 7, on_rank={1: {"idf": False}}),
-    f"{MISMATCH}rescaled is package-": case(
+    f"{MISMATCH}baseline is package-": case(
         0, 4, 7, **METRIC, **SHARE, options_on_rank={1: {"rescale_with_baseline": True}}
     ),
     f"{MISMATCH}requested scores is a list instead of one name": case(
