@@ -220,7 +220,7 @@ def test_rows_of_one_file_are_read_by_a_task_and_shared_in_small_blocks(cluster)
 
 INVALID = [
     (["pairs.jsonl", "-o", "scores.jsonl"], "the output must be a folder whose name ends in .parq"),
-    (["--data", "pairs.txt", "-o", "scores.parquet"], "pairs.txt: the name of a table must"),
+    (["--data", "pairs.txt", "-o", "scores.parquet"], "pairs.txt is plain text, not a table"),
     (["--data", "mixed", "-o", "scores.parquet"], "of one format"),
     (["--data", "nothing", "-o", "scores.parquet"], "got no files"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),

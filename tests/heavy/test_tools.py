@@ -281,7 +281,7 @@ def test_speed_is_measured(run, data, monkeypatch):
     rates = run("speed", "rates", file, *limits, "--only", "bundled, 10 tokens")
     assert "| bundled, 10 tokens," in rates
     assert "BERTScore" in run("speed", "peers", file, *limits)
-    for what in ("sweep", "masks", "dtypes"):
+    for what in ("sweep", "dtypes"):
         assert "| ---: |" in run("speed", what, file, *limits)
 
 

@@ -1,7 +1,6 @@
 """Denials, doubts and lists of candidates."""
 
 import re
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from infolm_metric.answer_check.denials import (
 )
 from infolm_metric.answer_check.statements import split_statements
 from infolm_metric.answer_check.tokens import reference_tokens
+from tests.linear_time import assert_linear_time
 
 DENIED = [  # in all of them, Leeds is the reference
     "It isn't Leeds. It is Hull.",
@@ -120,11 +120,9 @@ PARTS = ["Leeds ", "Leeds. ", "not ", "a / ", "Hull, ", "first Leeds but ", "pos
 
 @pytest.mark.parametrize("part", [*PARTS, "could be ", "either a or ", "claim ", "Leeds / "])
 def test_time_is_linear_in_the_length_of_hostile_texts(part):
-    seconds = []
-    for length in (2_000, 20_000):
-        start = time.process_time()
+    def work(length):
         statements = split_statements(part * (length // len(part)) + "Leeds")
         find_denial(statements, "Leeds")
         offers_candidates(statements, ["Leeds"])
-        seconds.append(time.process_time() - start)
-    assert seconds[1] < 0.1 + 40 * seconds[0]
+
+    assert_linear_time(work, 2_000)

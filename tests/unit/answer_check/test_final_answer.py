@@ -1,6 +1,5 @@
 """Reduction of an answer to the text that answers."""
 
-import time
 import unicodedata
 
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infolm_metric.answer_check.final_answer import final_answer, has_thinking, plain_reference
+from tests.linear_time import assert_linear_time
 
 THINKING = [
     ("<think>Ares? No, Mars.</think>Mars", "Mars"),
@@ -132,10 +132,8 @@ HOSTILE = (
 
 @pytest.mark.parametrize("mark", [*HOSTILE.split(), " ", "\n", "> ", "- ", "1. ", "$ a", "|-\n"])
 def test_time_is_linear_in_the_length_of_hostile_texts(mark):
-    seconds = []
-    for length in (10_000, 100_000):
-        start = time.process_time()
+    def work(length):
         for text in (mark * (length // len(mark)), f"|-|\nx{mark * (length // len(mark))}y"):
             final_answer(text)
-        seconds.append(time.process_time() - start)
-    assert seconds[1] < 0.1 + 40 * seconds[0]  # 100 times if quadratic
+
+    assert_linear_time(work, 10_000)
