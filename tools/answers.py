@@ -546,13 +546,15 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
 def draw_honest_answers(rows: Rows) -> Rows:
     """Draw one correct answer to each of 100 random questions per data set.
 
-    The guard was written with other questions (seed 0).
+    The first 100 questions of each data set are left out, because the guard was tuned on them.
     """
     honest: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in SOURCES}
-    for row in random.Random(SEED + 1).sample(rows, len(rows)):
+    for row in random.Random(SEED).sample(rows, len(rows)):
         if row["human"]["correct"] == 1 and len(row["references"]) <= MAX_REFERENCES:
             honest[row["dataset"].split("-")[0]][row["id"]] = row
-    return [row for group in honest.values() for row in islice(group.values(), QUESTIONS)]
+    return [
+        row for group in honest.values() for row in islice(group.values(), QUESTIONS, 2 * QUESTIONS)
+    ]
 
 
 def rewards(scorer: Scorer[Any], guard: bool, rows: Rows) -> np.ndarray:
