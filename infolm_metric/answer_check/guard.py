@@ -7,13 +7,14 @@ words, denied references, bare lists and keywords, copies of the prompt, and len
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
 from infolm_metric.answer_check.denials import find_denial, offers_candidates
 from infolm_metric.answer_check.final_answer import final_answer, plain_reference
 from infolm_metric.answer_check.statements import split_statements
-from infolm_metric.answer_check.tokens import answer_tokens, reference_tokens
+from infolm_metric.answer_check.tokens import answer_tokens, is_copy, reference_tokens
 
 # Factors for an answer that denies a reference somewhere, or lists it with other candidates.
 DENIED, LISTED = 0.25, 0.25
@@ -33,13 +34,17 @@ FUNCTION_WORDS = frozenset(
 
 
 def guard(answer: str, references: Sequence[str], prompt: str = "") -> float:
-    """Return the product of all penalties, from 0 to 1; `prompt` may be empty.
+    """Return the product of all penalties, from 0 to 1, and 1 for a copy of a reference.
+
+    `prompt` may be empty.
 
     >>> guard("It is Paris.", ["Paris"]), guard("Paris Paris Paris Paris", ["Paris"])
     (1.0, 0.25)
     """
     text = final_answer(answer)
     plain = [plain_reference(reference) for reference in references]
+    if any(is_copy(text, reference) for reference in plain):
+        return 1.0
     factors = (
         repetition(text, plain),
         denial(text, plain),
@@ -47,10 +52,7 @@ def guard(answer: str, references: Sequence[str], prompt: str = "") -> float:
         copied_prompt(text, prompt),
         length(text, plain),
     )
-    product = 1.0
-    for factor in factors:
-        product *= factor
-    return product
+    return math.prod(factors)
 
 
 def repetition(text: str, references: Sequence[str]) -> float:
@@ -73,7 +75,7 @@ def _unrepeated(text: str) -> float:
         for place in range(size, len(keys)):
             same = same + 1 if keys[place] == keys[place - size] else 0
             if same >= size:
-                repeated.update(range(place - size + 1, place + 1))
+                repeated.update(range(place - size + 1, place + 1) if same == size else (place,))
     return 1 - len(repeated) / len(keys) if keys else 1.0
 
 

@@ -1,7 +1,8 @@
 """Scores and verdicts of answer_check, from tokens and NLI probabilities.
 
-Weights and thresholds were chosen on the first half of the questions of EVOUNA, DIVER-QA and
-RAGChecker, and tested on the other half (`python -m tools.answers`).
+The weight of recall, the cap and the thresholds were chosen on the first half of the questions of
+EVOUNA and DIVER-QA, and tested on the other half. The weights for long references lie between the
+weights chosen on the two halves of RAGChecker (`python -m tools.answers`).
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class Reward:
         assistant is scored, without thinking. The reference column contains a reference or a
         list of references for each completion. Blank and missing references are left out. Rows
         without another reference get None, with which TRL skips a reward function. Raises
-        InputError if the column is missing, or a completion or reference has the
-        wrong type.
+        InputError if the column is missing, or a completion, reference or prompt has the wrong
+        type.
         """
         column = self.reference_column
         if column not in columns:

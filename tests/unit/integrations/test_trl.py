@@ -209,6 +209,7 @@ GUARDED = [  # prompt, completion, reference, bounds of the factor
     ("Where is it?", "It is in Baden-Baden, Germany.", "Baden-Baden", 1.0, 1.0),
     ("Name two.", "Rome and Oslo", "Rome, Oslo", 1.0, 1.0),
     ("Name five.", "Rome, Oslo, Bern, Bonn and Kyiv", "Oslo, Rome, Kyiv, Bern, Bonn", 1.0, 1.0),
+    ("Is he guilty?", "Not guilty", ["guilty", "Not guilty"], 1.0, 1.0),
     ("Who?", "It was not Cassandra, it was Jane Austen.", "Jane Austen", 1.0, 1.0),
     ("Who?", "Jane Austen. " * 3, "Jane Austen", 0.1, 0.4),
     ("Who?", "Jane Austen wrote it. Jane Austen wrote it.", "Jane Austen", 0.4, 0.6),
