@@ -457,11 +457,11 @@ def edit_order(text: str, random: Random, names: Names) -> str | None:
 
 UNIT_PARTNERS = read_pairs("units")
 EDITS: dict[str, Edit] = {
-    "number": Edit("contradiction", edit_number, 0.5),
+    "number": Edit("contradiction", edit_number, 0.3),
     "date": Edit("contradiction", edit_date, 0.4),
     "unit": Edit("contradiction", edit_unit, 0.15),
     "antonym": Edit("contradiction", replace_pair(read_pairs("antonyms")), 1.3),
-    "role": Edit("not_entailment", edit_role, 0.5),
+    "role": Edit("not_entailment", edit_role, 0.2),
     "name": Edit("not_entailment", edit_name, 0.7),
     "negation": Edit("contradiction", edit_negation, 0.9),
     "word": Edit("not_entailment", edit_word, 1.2),
