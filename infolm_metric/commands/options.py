@@ -44,7 +44,9 @@ def add_metric(parser: Parser, *, multiple: bool = False) -> None:
         add("--metric", metavar="NAME", choices=names, default=metrics.DEFAULT, help=text)
     types = (metrics.find(name).settings_type() for name in names)
     defaults = [
-        f"{settings.metric}: ${settings.model_variable}, else {settings.default_model}"
+        f"{settings.metric}: "
+        + (f"${settings.model_variable}, else " if settings.model_variable else "")
+        + settings.default_model
         for settings in types
         if issubclass(settings, ModelSettings)
     ]

@@ -3,14 +3,17 @@
 python -m tests.docs.generated        writes the page
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import Field
 from pathlib import Path
+from typing import Any
 
-from infolm_metric.core.settings import ModelSettings, Settings, descriptions, flags, ordered_fields
+from infolm_metric.core.settings import Settings, descriptions, flags, ordered_fields
 from infolm_metric.metrics import METRICS
 from tests.project_files import ROOT
 
 PAGE = Path("docs/settings.md")
+HEADER = ("setting", "default", "flag", "description")
 COMMAND = "python -m tests.docs.generated"
 HEAD = f"""# Settings
 
@@ -27,31 +30,37 @@ See also [measures](measures.md), [IDF](reading_a_score.md#token-weights-idf),
 """
 
 
-def render_table(title: str, settings: type[Settings], shared: Mapping[str, str]) -> str:
-    """Return the table of one metric, without the settings that equal their `shared` entry."""
-    lines = [
-        f"## {title}",
-        "",
-        "| setting | default | flag | description |",
-        "|---|---|---|---|",
-    ]
-    texts = descriptions(settings)
-    for field in ordered_fields(settings):
-        if shared.get(field.name) == texts[field.name]:
-            continue
-        flag = f"`{flags(field)[-1]}`" if flags(field) else ""
-        name = f"`{field.name}`" + "*" * (field.name in settings.not_in_signature)
-        cells = (name, repr(field.default), flag, texts[field.name])
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+def render_table(title: str, rows: Sequence[Sequence[str]]) -> str:
+    """Return a heading and a table, whose first row is the header."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    lines.insert(1, "|---" * len(rows[0]) + "|")
+    return "\n".join([f"## {title}", "", *lines, ""])
+
+
+def render_row(field: Field[Any], settings: type[Settings]) -> tuple[str, ...]:
+    """Return the cells of a setting."""
+    flag = f"`{flags(field)[-1]}`" if flags(field) else ""
+    name = f"`{field.name}`" + "*" * (field.name in settings.not_in_signature)
+    return name, repr(field.default), flag, descriptions(settings)[field.name]
 
 
 def render_page() -> str:
-    """Return the content of the page."""
-    shared = descriptions(ModelSettings)
+    """Return the content of the page. Settings that several metrics share come last."""
     kinds = [metric.settings_type() for metric in METRICS.values()]
-    tables = [render_table(kind.metric, kind, shared) for kind in kinds]
-    return HEAD + "\n".join([*tables, render_table("All metrics", ModelSettings, {})])
+    metrics = dict[tuple[str, ...], list[str]]()
+    for kind in kinds:
+        for field in ordered_fields(kind):
+            metrics.setdefault(render_row(field, kind), []).append(kind.metric)
+    tables: dict[str, list[tuple[str, ...]]] = {kind.metric: [HEADER] for kind in kinds}
+    tables["Several metrics"] = [(*HEADER, "metrics")]
+    for row, names in metrics.items():
+        if len(names) == 1:
+            tables[names[0]].append(row)
+        else:
+            everywhere = len(names) == len(kinds)
+            cells = (*row, "all" if everywhere else ", ".join(names))
+            tables["Several metrics"].append(cells)
+    return HEAD + "\n".join(render_table(title, rows) for title, rows in tables.items())
 
 
 if __name__ == "__main__":
