@@ -67,13 +67,13 @@ class InfoLM(evaluate_metric.EvaluateMetric):
     """InfoLM for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
     The model is loaded by the first call to `compute`. Fields of `InfoLMSettings` are accepted as
-    defaults for `compute`; an unknown or invalid setting raises InputError. The
+    defaults for `compute`. An unknown or invalid setting raises InputError. The
     arguments that `evaluate.load` passes to every metric are also accepted, but `config_name` must
     be None, because there are no configurations.
 
     >>> InfoLM(temperature=0)
     Traceback (most recent call last):
-    infolm_metric.InputError: temperature must be > 0, got 0.0; values from 1 to 2 work best in ...
+    infolm_metric.InputError: temperature must be > 0, got 0.0. Values from 1 to 2 work best in ...
     """
 
     scorer_type = InfoLMScorer

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """Name and classes of a metric; a class is written as "module:Class"."""
+    """Name and classes of a metric. A class is written as "module:Class"."""
 
     name: str
     settings: str  # in a module that does not import torch
@@ -76,14 +76,14 @@ DEFAULT = "infolm"
 
 
 def find(name: str) -> Metric:
-    """Return a metric by name; raise InputError with a suggestion if the name is unknown.
+    """Return a metric by name. Raise InputError with a suggestion if the name is unknown.
 
     >>> find("infoml")
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown metric 'infoml'; did you mean 'infolm'?
+    infolm_metric.InputError: unknown metric 'infoml'. Did you mean 'infolm'?
     """
     if name not in METRICS:
-        raise InputError(f"unknown metric {name!r}; {nearest(name, list(METRICS))}")
+        raise InputError(f"unknown metric {name!r}. {nearest(name, list(METRICS))}")
     return METRICS[name]
 
 

@@ -29,8 +29,8 @@ CANDIDATE_COLUMNS = ("prediction", "candidate")
 REFERENCE_COLUMNS = ("references", "reference")
 
 JSON_LINES = (
-    "write one JSON object per line (`jq -c '.[]' FILE` converts an array of objects, and "
-    "`jq -c . FILE` converts objects that span several lines)"
+    "Write one JSON object per line (`jq -c '.[]' FILE` converts an array of objects, and "
+    "`jq -c . FILE` converts objects that span several lines)."
 )
 
 # Position of a row ("data.csv, line 3"), and its values by column.
@@ -77,7 +77,7 @@ class TableFiles:
 
 
 def read_rows(path: str) -> Iterator[Row]:
-    r"""Return the rows of a table as (position, values by column); CSV cells are strings.
+    r"""Return the rows of a table as (position, values by column). CSV cells are strings.
 
     Standard input is read as JSON Lines.
 
@@ -96,8 +96,8 @@ def read_rows(path: str) -> Iterator[Row]:
     reader = _json_rows if path == STANDARD_INPUT else TABLES.get(file_ending(path))
     if reader is None:
         raise InputError(
-            f"{path}: the name of a table must end in {', '.join(TABLES)}, optionally with .gz; "
-            + (JSON_LINES if file_ending(path) == ".json" else "rename it")
+            f"{path}: the name of a table must end in {', '.join(TABLES)}, optionally with .gz. "
+            + (JSON_LINES if file_ending(path) == ".json" else "Rename it.")
         )
     return reader(path)
 
@@ -128,7 +128,7 @@ def file_ending(path: str) -> str:
 
 
 def _json_rows(path: str) -> Iterator[Row]:
-    """Yield the rows of a JSON Lines file; blank lines are skipped."""
+    """Yield the rows of a JSON Lines file. Blank lines are skipped."""
     for number, line in read_lines(path):
         if not line.strip():
             continue
@@ -136,9 +136,9 @@ def _json_rows(path: str) -> Iterator[Row]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}: not valid JSON ({error}); {JSON_LINES}") from None
+            raise InputError(f"{where}: not valid JSON ({error}). {JSON_LINES}") from None
         if not isinstance(row, dict):
-            raise InputError(f"{where}: not a JSON object; {JSON_LINES}")
+            raise InputError(f"{where}: not a JSON object. {JSON_LINES}")
         yield where, row
 
 
@@ -163,42 +163,42 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
                 header = cells
                 if duplicates := {name for name in header if header.count(name) > 1}:
                     raise InputError(
-                        f"{where}: duplicate column name {min(duplicates)!r}; rename one column, "
-                        "or add a header if it is missing"
+                        f"{where}: duplicate column name {min(duplicates)!r}. Rename one column, "
+                        "or add a header if it is missing."
                     )
                 continue
             if len(cells) != len(header):
                 raise InputError(
                     f"{where}: expected {len(header)} cells separated by {separator!r}, as in the "
-                    f"header, got {len(cells)}; put cells that contain separators, quotes or line "
-                    "breaks in double quotes"
+                    f"header, got {len(cells)}. Put cells that contain separators, quotes or line "
+                    "breaks in double quotes."
                 )
             if any("\n" in cell and separator in cell for cell in cells):
                 suspects.append(number - sum(cell.count("\n") for cell in cells))
                 if separator == "\t":
                     raise InputError(
                         f"{label(path)}, line {suspects[0]}: a quoted cell contains a tab and a "
-                        "line break, so a stray quote may have joined two rows; put cells that "
+                        "line break, so a stray quote may have joined two rows. Put cells that "
                         'contain quotes in double quotes and write each quote inside as "", or use '
-                        "JSON Lines"
+                        "JSON Lines."
                     )
             yield where, Cells(zip(header, cells, strict=True))
     except csv.Error as error:
-        problem, remedy = str(error), "put cells that contain quotes in double quotes, and write "
-        remedy += 'each quote inside as ""'
+        problem, remedy = str(error), "Put cells that contain quotes in double quotes, and write "
+        remedy += 'each quote inside as "".'
         if problem.startswith("new-line character"):
             problem = "a carriage return without a line feed"
             remedy = (
-                "put cells that contain carriage returns in double quotes; if lines end with them, "
-                "convert the file: tr '\\r' '\\n'"
+                "Put cells that contain carriage returns in double quotes. If lines end with them, "
+                "convert the file: tr '\\r' '\\n'."
             )
         where = f"{label(path)}, line {skipped + reader.line_num}"
-        raise InputError(f"{where}: not valid CSV ({problem}); {remedy}") from None
+        raise InputError(f"{where}: not valid CSV ({problem}). {remedy}") from None
     if suspects:
         warnings.warn(
             f"infolm: {label(path)}: {len(suspects)} rows have a cell with both a line break and "
-            f"{separator!r} (first: line {suspects[0]}); check for a stray double quote that "
-            "joins lines",
+            f"{separator!r} (first: line {suspects[0]}). Check for a stray double quote that "
+            "joins lines.",
             stacklevel=2,
         )
 
@@ -237,8 +237,8 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
     for path in paths:
         if is_table_path(path):
             raise InputError(
-                f"{path} must be plain text with one text per line, not a table; for a table of "
-                f"candidates and references use: infolm score --data {path}"
+                f"{path} must be plain text with one text per line, not a table. For a table of "
+                f"candidates and references use: infolm score --data {path}."
             )
     streams = [read_texts(path) for path in paths]
     for number, (candidate, *group) in enumerate(zip_longest(*streams), 1):
@@ -249,8 +249,8 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
             ]
             index = next(i for i, count in enumerate(counts) if count != counts[0])
             raise InputError(
-                "the files must have the same number of lines, with one text per line; "
-                f"{label(candidates)} has {counts[0]}, {label(paths[index])} has {counts[index]}"
+                "the files must have the same number of lines, with one text per line. "
+                f"{label(candidates)} has {counts[0]}, {label(paths[index])} has {counts[index]}."
             )
         yield f"{label(candidates)}, line {number}", {"prediction": candidate, "references": group}
 
@@ -313,16 +313,16 @@ def load_dataset(
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
         kind = InputError if isinstance(error, ValueError) or os.path.isdir(name) else OSError
         raise kind(
-            f"cannot load the data set {name!r}: {reason}; check --dataset, --dataset-config and "
-            "--split"
+            f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "
+            "--split."
         ) from error
     if isinstance(dataset, Mapping):
         if split not in dataset and (split or len(dataset) > 1):
-            hint = f"{split!r} is not one of them" if split else "select one with --split"
-            raise InputError(f"the data set {name!r} has the splits {', '.join(dataset)}; {hint}")
+            hint = f"{split!r} is not one of them." if split else "Select one with --split."
+            raise InputError(f"the data set {name!r} has the splits {', '.join(dataset)}. {hint}")
         dataset = dataset[split or next(iter(dataset))]
     elif saved and split:
-        raise InputError(f"the data set {name!r} was saved without splits; omit --split")
+        raise InputError(f"the data set {name!r} was saved without splits. Omit --split.")
     if isinstance(dataset, TableFiles):
         return dataset
     if streaming and saved:
@@ -332,7 +332,7 @@ def load_dataset(
 
 
 def _text_tables(builder: Any) -> dict[str, TableFiles] | None:
-    """Return the text tables of each split; return None if only `datasets` can read the files."""
+    """Return the text tables of each split, or None if only `datasets` can read the files."""
     readers: dict[str, Callable[[str], Iterator[Row]]] = {"csv": read_rows, "json": _json_rows}
     config, default = vars(builder.config), vars(type(builder.config)())
     splits = {str(split): tuple(paths) for split, paths in (config["data_files"] or {}).items()}
@@ -384,7 +384,7 @@ def parse_pair(
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
 ) -> Pair:
-    """Check and return a row's candidate and references; `where` is its position, for messages.
+    """Check and return a row's candidate and references. `where` is its position, for messages.
 
     >>> parse_pair("line 1", {"candidate": "a cat", "reference": "the cat"})
     ('a cat', ['the cat'])
@@ -413,15 +413,15 @@ def parse_references(
 
 
 def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
-    """Return the value in a column of a row; raise InputError if there is no such column.
+    """Return the value in a column of a row. Raise InputError if there is no such column.
 
     >>> cell("line 1", {"reference": "the cat"}, "text")
     Traceback (most recent call last):
-    infolm_metric.InputError: line 1: no column 'text'; available: 'reference'
+    infolm_metric.InputError: line 1: no column 'text'. Available: 'reference'.
     """
     if column not in row:
         raise InputError(
-            f"{where}: no column {column!r}; available: {', '.join(map(repr, row)) or 'none'}"
+            f"{where}: no column {column!r}. Available: {', '.join(map(repr, row)) or 'none'}."
         )
     return row[column]
 
@@ -431,10 +431,10 @@ def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], optio
     columns = [name for name in names if name in row]
     if len(columns) != 1:
         problem = "expected only one of the columns" if columns else "found none of the columns"
-        check = "; check the header and its separator" if isinstance(row, Cells) else ""
+        check = " Check the header and its separator." if isinstance(row, Cells) else ""
         raise InputError(
-            f"{where}: {problem} {' and '.join(map(repr, names))}; name the column with {option} "
-            f"(available: {', '.join(map(repr, row)) or 'none'}){check}"
+            f"{where}: {problem} {' and '.join(map(repr, names))}. Name the column with {option} "
+            f"(available: {', '.join(map(repr, row)) or 'none'}).{check}"
         )
     return columns[0]
 
@@ -448,7 +448,7 @@ def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
         value = _parse_cell(f"{where}: {column!r}", value)
     texts = list(value) if isinstance(value, list | tuple) else [value]
     if not texts:
-        raise InputError(f"{where}: {column!r} is an empty list; add at least one text")
+        raise InputError(f"{where}: {column!r} is an empty list. Add at least one text.")
     for text in texts:
         check_text(f"{where}: {column!r}", text)
     return texts
@@ -459,7 +459,7 @@ NUMPY_ARRAY = re.compile(r"""\s*\[(np\.str_\(['"]|('(?:[^'\\]|\\.)*'|"(?:[^"\\]|
 
 
 def _parse_cell(name: str, cell: str) -> Any:
-    r"""Parse a cell that contains a list as a JSON or Python literal; return other cells unchanged.
+    r"""Parse a cell that contains a list as a JSON or Python literal. Other cells are unchanged.
 
     >>> _parse_cell("x", "['a cat', \"it's\"]"), _parse_cell("x", "[sic] a cat")
     (['a cat', "it's"], '[sic] a cat')
@@ -482,7 +482,7 @@ def _parse_cell(name: str, cell: str) -> Any:
     if isinstance(value, dict | set):
         raise InputError(
             f"{name} must be a string or a list of strings, got {reprlib.repr(cell)} (a "
-            f"{type(value).__name__}); if it is meant to be a string, use JSON Lines, "
-            "in which strings are not parsed"
+            f"{type(value).__name__}). If it is meant to be a string, use JSON Lines, "
+            "in which strings are not parsed."
         )
     return value if isinstance(value, list | tuple) else cell

@@ -32,7 +32,7 @@ class BodyLimit:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request; report a disconnect if its body is too large."""
+        """Forward a request. Report a disconnect if its body is too large."""
         size = 0
 
         async def receive_part() -> Message:

@@ -4,7 +4,7 @@
 
 The demo starts with the chosen metric. The folder contains the metric's card and module script, so
 `evaluate.load("<user>/<metric>")` works. Its requirements.txt pins the demo's dependencies to the
-tested versions. Push the folder to a Space with git; large files are stored in LFS.
+tested versions. Push the folder to a Space with git. Large files are stored in LFS.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ IMPORTED_PACKAGES = (
 
 
 def export(folder: Path, metric: str) -> None:
-    """Export the Space to a new or empty folder; raise InputError for any other path."""
+    """Export the Space to a new or empty folder. Raise InputError for any other path."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} must be a new or empty folder; choose another path")
+        raise InputError(f"{folder} must be a new or empty folder. Choose another path.")
     shutil.copytree(SPACE, folder, ignore=EXCLUSIONS, dirs_exist_ok=True)
     shutil.copytree(ROOT / "infolm_metric", folder / "infolm_metric", ignore=EXCLUSIONS)
     shutil.copy(SPACE / "cards" / f"{metric}.md", folder / "README.md")
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (OSError, InputError) as error:
         parser.error(str(error))
     folder = arguments.folder
-    print(f"exported to {folder}; push it to a Space, or run it with `python {folder}/app.py`")
+    print(f"exported to {folder}. Push it to a Space, or run it with `python {folder}/app.py`.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""answer_check for `evaluate`; infolm_metric.py explains the restrictions on imports and state."""
+"""answer_check for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
 
 from infolm_metric.answer_check.scorer import AnswerCheckScorer
 from infolm_metric.core import evaluate_metric
@@ -7,7 +7,7 @@ _DESCRIPTION = """\
 answer_check decides whether an LLM's answer agrees with a reference answer. It removes thinking and
 Markdown, compares the tokens that carry meaning (names, letters, numbers by value, units) and asks
 a natural language inference (NLI) model whether the answer entails the reference. The score is from
-0 to 1; higher is better. Each answer also gets a verdict: likely correct, unclear or likely wrong.
+0 to 1. Higher is better. Each answer also gets a verdict: likely correct, unclear or likely wrong.
 """
 
 _EXAMPLES = """
@@ -28,13 +28,13 @@ class AnswerCheck(evaluate_metric.EvaluateMetric):
     """answer_check for `evaluate`: `compute(predictions=[...], references=[...])`.
 
     Keyword arguments are the settings of `AnswerCheckSettings`, used as defaults by `compute`, and
-    the arguments that `evaluate.load` passes to every metric; `config_name` must be None, because
+    the arguments that `evaluate.load` passes to every metric. `config_name` must be None, because
     there are no configurations. The first call to `compute` loads the model. Raises
     InputError if a setting is unknown or invalid.
 
     >>> AnswerCheck(score="recall")
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown score 'recall'; known: 'answer_check', 'completeness', ...
+    infolm_metric.InputError: unknown score 'recall'. Known: 'answer_check', 'completeness', ...
     """
 
     scorer_type = AnswerCheckScorer

@@ -18,7 +18,7 @@ class Explanation:
         answer: the answer without thinking and marks.
         reference: the reference without marks.
         score: the score, from 0 to 1.
-        verdict: "likely correct", "unclear" or "likely wrong"; None if there is no verdict.
+        verdict: "likely correct", "unclear" or "likely wrong". None if there is no verdict.
         reason: the main reason of the score, in one sentence.
         matched: tokens of the reference in the answer.
         missing: other tokens of the reference.

@@ -115,7 +115,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         tokens: Mapping[str, np.ndarray],
         progress: Progress = no_progress,
     ) -> list[list[Comparison]]:
-        """Compare each answer with its references; return no comparisons for empty answers."""
+        """Compare each answer with its references. Empty answers have no comparisons."""
         groups = [
             [] if not answer.statements and not _both_empty(answer, group) else group
             for answer, group in rows
@@ -259,7 +259,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
 
 
 class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
-    """Scorer of answer_check; the model is loaded on first use and kept.
+    """Scorer of answer_check. The model is loaded on first use and kept.
 
     `settings` is an `AnswerCheckSettings` object, or None for the defaults. Settings can also be
     passed as keyword arguments, which every method accepts for a single call.

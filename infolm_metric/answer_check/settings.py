@@ -25,8 +25,8 @@ class AnswerCheckSettings(NLISettings):
             wrong, and answers from the second on are likely correct. None: thresholds measured for
             the bundled model.
         multi_reference: reduction over several references: max.
-        model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
-            default: bundled.
+        model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline).
+            Default: bundled.
 
     >>> AnswerCheckSettings(score=["completeness", "correctness"]).names
     ('completeness', 'correctness')

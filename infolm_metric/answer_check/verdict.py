@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def support(self) -> float:
-        """Mean of the NLI score and the recall, from 0 to 1; N is 0.5 without common tokens."""
+        """Mean of the NLI score and the recall, from 0 to 1. N is 0.5 without common tokens."""
         nli = float(nli_score(np.array(self.probabilities))) if self.recall else 0.5
         return (nli + self.recall) / 2
 

@@ -1,4 +1,4 @@
-"""BaryScore for `evaluate`; infolm_metric.py explains the restrictions on imports and state."""
+"""BaryScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
 
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.core import evaluate_metric
@@ -8,7 +8,7 @@ BaryScore measures the similarity of a text to a reference by optimal transport 
 contextual embeddings. A language model encodes each text in one pass, and each token is represented
 by the mean of its states over the last layers. The score is the minimum cost of moving the tokens
 of one text to the tokens of the other, with larger weights for rare tokens. Identical texts score
-0; lower is better.
+0. Lower is better.
 """
 
 _CITATION = r"""
@@ -54,7 +54,7 @@ class BaryScore(evaluate_metric.EvaluateMetric):
     """BaryScore for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
 
     Keyword arguments are the settings of `BaryScoreSettings`, used as defaults by `compute`, and
-    the arguments that `evaluate.load` passes to every metric; `config_name` must be None, because
+    the arguments that `evaluate.load` passes to every metric. `config_name` must be None, because
     there are no configurations. The first call to `compute` loads the model. Raises
     InputError if a setting is unknown or invalid.
 

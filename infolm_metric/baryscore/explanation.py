@@ -25,7 +25,7 @@ class TextView:
     """Tokens of a text and their masses.
 
     Attributes:
-        tokens: tokens of the text, [tokens]; special tokens if there are no others.
+        tokens: tokens of the text, [tokens]. Special tokens if there are no others.
         weights: float64 [tokens], summing to 1.
     """
 

@@ -43,7 +43,7 @@ class BaryScoreRun(HiddenStatesRun[BaryScoreSettings]):
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings
     ) -> dict[str, np.ndarray]:
-        """Compute the minimum transport costs, float64 [pairs]; compute identical pairs once."""
+        """Compute the minimum transport costs, float64 [pairs], once per distinct pair."""
         clouds = {
             text.key: WeightedPoints.of(points(text.text, encodings[text.key[0]]), text.log_weights)
             for text in {text.key: text for text in (*candidates, *references)}.values()
@@ -58,7 +58,7 @@ class BaryScoreRun(HiddenStatesRun[BaryScoreSettings]):
 
 
 class BaryScorer(HiddenStatesScorer[BaryScoreSettings]):
-    """BaryScore scorer; the model is loaded on first use and kept.
+    """BaryScore scorer. The model is loaded on first use and kept.
 
     `settings` is a `BaryScoreSettings` object, or None for the defaults. Settings can also be
     passed as keyword arguments, which every method accepts for a single call. The class and its
@@ -103,7 +103,7 @@ class BaryScorer(HiddenStatesScorer[BaryScoreSettings]):
 
 
 def has_point(text: TokenizedText) -> np.ndarray:
-    """Select the maskable tokens, or all tokens if none is maskable; bool [tokens]."""
+    """Select the maskable tokens, or all tokens if none is maskable, bool [tokens]."""
     return text.maskable if text.maskable.any() else ~text.maskable
 
 

@@ -51,15 +51,15 @@ class BaryScoreSettings(EncodingSettings):
         ((5, 6), (0, 1, 2))
         >>> BaryScoreSettings(layers=8).indices(7)
         Traceback (most recent call last):
-        infolm_metric.InputError: layers must be at most 7, got 8; this model has 7 hidden ...
+        infolm_metric.InputError: layers must be at most 7, got 8. This model has 7 hidden ...
         """
         if isinstance(self.layers, str):
             return tuple(range(states))
         if isinstance(self.layers, int):
             if self.layers > states:
                 raise InputError(
-                    f"layers must be at most {states}, got {self.layers}; this model has {states} "
-                    "hidden states, including the embeddings, and layers='all' uses all of them"
+                    f"layers must be at most {states}, got {self.layers}. This model has {states} "
+                    "hidden states, including the embeddings, and layers='all' uses all of them."
                 )
             return tuple(range(states - self.layers, states))
         if self.layers[-1] >= states:
@@ -95,7 +95,7 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
 
 
 def _parse_layers(text: str) -> int | tuple[int, ...] | None:
-    """Parse a number, or indices and ranges separated by commas; return None for other strings."""
+    """Parse a number, or indices and ranges separated by commas, or return None."""
     text = text.replace(" ", "")
     if text.isdecimal():
         return int(text)

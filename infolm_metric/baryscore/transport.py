@@ -32,7 +32,7 @@ class WeightedPoints:
 
     @classmethod
     def of(cls, points: np.ndarray, log_weights: np.ndarray) -> WeightedPoints:
-        """Select the points with positive weights; `points` are [tokens, hidden].
+        """Select the points with positive weights. `points` are [tokens, hidden].
 
         If `log_weights` is empty, as for a text with only special tokens, weights are uniform.
 

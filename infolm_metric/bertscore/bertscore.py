@@ -1,4 +1,4 @@
-"""BERTScore for `evaluate`; infolm_metric.py explains the restrictions on imports and state."""
+"""BERTScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
 
 from infolm_metric.bertscore.scorer import BERTScorer
 from infolm_metric.core import evaluate_metric

@@ -84,7 +84,7 @@ class BERTScoreSettings(EncodingSettings):
     9
     >>> BERTScoreSettings(score="f2")
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown score 'f2'; did you mean 'f1'? known: 'f1', 'precision', ...
+    infolm_metric.InputError: unknown score 'f2'. Did you mean 'f1'? Known: 'f1', 'precision', ...
     """
 
     metric = "bertscore"

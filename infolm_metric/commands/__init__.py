@@ -1,1 +1,1 @@
-"""Commands of `infolm`, one module each; `main` lists them."""
+"""Commands of `infolm`, one module each. `main` lists them."""

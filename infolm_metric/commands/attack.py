@@ -9,8 +9,8 @@ fewest words with the anchor, and (for num) the anchor with its numbers spelled 
 The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
 attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The result of an attack
 depends only on the text and the seed. infolm robustness reports the fraction of cases in which the
-paraphrase scores better than the adversary (accuracy; a tie is a miss), and the fraction of texts
-that score better than their attacked versions (sensitivity, usually much higher).
+paraphrase scores better than the adversary (accuracy, where a tie is a miss), and the fraction of
+texts that score better than their attacked versions (sensitivity, usually much higher).
 
 For example:
   infolm attack outputs.jsonl -o attacked.jsonl
@@ -34,9 +34,9 @@ NAMES = (
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("references and attacks")
     add = group.add_argument
-    add("file", metavar="FILE", help="table of references; - reads JSON Lines from standard input")
+    add("file", metavar="FILE", help="table of references, or - for JSON Lines from standard input")
     options.add_columns(group, candidates=False)
-    options.add_repeated(group, "--attack", help=f"{NAMES}; repeat for several (default: all)")
+    options.add_repeated(group, "--attack", help=f"{NAMES} (repeatable, default: all)")
     text = "maximum number of cases per attack, sampled at random (default: all)"
     add("--per-attack", type=int, metavar="N", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not cases:
         names = ", ".join(arguments.attack) or "any attack"
         raise InputError(
-            f"no text in {arguments.file} can be attacked with {names}; add other texts"
+            f"no text in {arguments.file} can be attacked with {names}. Add other texts."
         )
     rows = (json.dumps(case.as_dict(), ensure_ascii=False) for case in cases)
     options.write(rows, arguments.output)

@@ -22,7 +22,7 @@ USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: Parser) -> None:
-    """Add the options of the command; scores cannot be selected, because all are computed."""
+    """Add the options of the command. Scores cannot be selected, because all are computed."""
     add = options.add_corpus(parser).add_argument
     text = "number of pairs of unrelated texts (default: 500)"
     add("--pairs", type=int, default=500, metavar="N", help=text)
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     if len(set(texts)) < 2 * LEAST_PAIRS:
         raise InputError(
             f"the corpus must have at least {2 * LEAST_PAIRS} distinct texts, preferably 1000, "
-            f"got {len(set(texts))}; add texts"
+            f"got {len(set(texts))}. Add texts."
         )
     scorer = options.make_scorer(settings)
     baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)

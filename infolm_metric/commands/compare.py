@@ -42,7 +42,7 @@ USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("systems and references")
-    text = "plain text, one candidate per line; later systems are tested against the first"
+    text = "plain text, one candidate per line (later systems are tested against the first)"
     group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
     options.add_references(group, required=True)
     options.add_metric(parser, multiple=True)
@@ -70,13 +70,13 @@ def run(arguments: argparse.Namespace) -> None:
     if any("candidates" in item.idf_sides for item in settings):
         raise InputError(
             "--idf separate estimates token weights from each system's texts, so scores are not "
-            "comparable; use references, none, bundled or a file written by infolm idf"
+            "comparable. Use references, none, bundled or a file written by infolm idf."
         )
     rows = [
         [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
     ]
     if len(rows) < 2:
-        raise InputError(f"{names[0]} must have at least two texts, got {len(rows)}; add more")
+        raise InputError(f"{names[0]} must have at least two texts, got {len(rows)}. Add more.")
     _warn_of_few(len(rows), arguments)
     systems: dict[str, list[dict[str, Any]]] = {}
     results = []

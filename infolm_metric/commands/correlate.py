@@ -41,18 +41,18 @@ USAGE = "infolm correlate [options] DATA"
 # With fewer systems, or fewer texts without systems, intervals often covered less than 91%.
 FEW_SYSTEMS, FEW_TEXTS = 4, 20
 REPEATED = {
-    "--criterion": "human score to correlate with; repeatable (default: all)",
-    "--scores": "column with another metric's scores; repeatable (default: all metrics.*)",
-    "--lower-is-better": "metric in the data for which lower is better; repeatable",
-    "--exclude-system": "system to exclude; repeatable",
-    "--exclude-id": "sample to exclude; repeatable",
-    "--against": "metric to test the other metrics against; repeatable",
+    "--criterion": "human score to correlate with (repeatable, default: all)",
+    "--scores": "column with another metric's scores (repeatable, default: all metrics.*)",
+    "--lower-is-better": "metric in the data for which lower is better (repeatable)",
+    "--exclude-system": "system to exclude (repeatable)",
+    "--exclude-id": "sample to exclude (repeatable)",
+    "--against": "metric to test the other metrics against (repeatable)",
 }
 
 
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("human scores")
-    text = "table of texts with human scores; - reads standard input"
+    text = "table of texts with human scores, or - for standard input"
     group.add_argument("data", metavar="DATA", help=text)
     for flag, text in REPEATED.items():
         options.add_repeated(group, flag, help=text)
@@ -60,7 +60,7 @@ def add_options(parser: Parser) -> None:
     options.add_metric(parser, multiple=True)
     group = parser.add_argument_group("output")
     options.add_output(group)
-    text = "plot Pearson correlations (.png, .svg, .pdf; requires matplotlib)"
+    text = "plot Pearson correlations as .png, .svg or .pdf (requires matplotlib)"
     group.add_argument("--plot", metavar="FILE", help=text)
     group = parser.add_argument_group("correlation")
     add = group.add_argument
@@ -94,9 +94,7 @@ def run(arguments: argparse.Namespace) -> None:
             "--metric. Rename the column"
         )
     if not (names or ratings.metrics):
-        raise InputError(
-            "--no-metric requires another metric's scores in the data; select columns with --scores"
-        )
+        raise InputError("--no-metric requires another metric's scores in the data. Add --scores.")
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     grids, results = score_ratings(settings, ratings, arguments)
     remarks = []
@@ -152,8 +150,8 @@ def _read(arguments: argparse.Namespace) -> Ratings:
     for name in arguments.lower_is_better:
         if name not in ratings.metrics:
             raise InputError(
-                f"--lower-is-better {name}: no such metric column; the data has "
-                f"{', '.join(map(repr, ratings.metrics)) or 'none; select columns with --scores'}"
+                f"--lower-is-better {name}: no such metric column. The data has "
+                f"{', '.join(map(repr, ratings.metrics)) or 'none (select columns with --scores)'}"
             )
     negative_grids = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})

@@ -46,9 +46,9 @@ Estimates = dict[tuple[str, ...], "MeanEstimate"]
 
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("ratings")
-    text = "table of texts, some with human scores; - reads standard input"
+    text = "table of texts, some with human scores, or - for standard input"
     group.add_argument("data", metavar="RATINGS", help=text)
-    text = "human score to estimate; repeat for several (default: all)"
+    text = "human score to estimate (repeatable, default: all)"
     options.add_repeated(group, "--criterion", help=text)
     text = "column with another metric's scores, used instead of --metric"
     group.add_argument("--scores", metavar="NAME", help=text)
@@ -106,13 +106,13 @@ def _check_column(ratings: Ratings) -> None:
     """Raise InputError unless there is one column of scores, with a score in every row."""
     if len(ratings.metrics) != 1:
         names = ", ".join(ratings.metrics) or "none"
-        raise InputError(f"--no-metric requires one score column, got {names}; use --scores NAME")
+        raise InputError(f"--no-metric requires one score column, got {names}. Use --scores NAME.")
     ((name, grid),) = ratings.metrics.items()
     missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
     if missing:
         raise InputError(
-            f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}; unrated "
-            "rows also require a score, so add the scores or remove the rows"
+            f"{missing} of {len(ratings.indices)} rows have no score in column {name!r}. Unrated "
+            "rows also require a score, so add the scores or remove the rows."
         )
 
 
@@ -161,7 +161,7 @@ def _estimate(
     if equal := sum(math.isnan(estimate.ratings.low) for estimate in estimates):
         warnings.warn(
             f"infolm: {equal} of {len(estimates)} estimates have no interval, because they "
-            "have fewer than two ratings or all ratings are equal; rate more texts",
+            "have fewer than two ratings or all ratings are equal. Rate more texts.",
             stacklevel=2,
         )
     return _report(means, differences), _lines(means, differences, arguments)
@@ -180,8 +180,8 @@ def _warn_of_few(counts: list[int]) -> None:
     if few := sum(count < FEW for count in counts):
         warnings.warn(
             f"infolm: {few} of {len(counts)} estimates have fewer than {FEW} ratings (minimum: "
-            f"{min(counts)}), so 95% coverage is not guaranteed; with 20 ratings, the measured "
-            f"coverage was {COVERAGE_WITH_20_RATINGS} (docs/estimating.md); rate more texts",
+            f"{min(counts)}), so 95% coverage is not guaranteed. With 20 ratings, the measured "
+            f"coverage was {COVERAGE_WITH_20_RATINGS} (docs/estimating.md). Rate more texts.",
             stacklevel=2,
         )
 
@@ -235,7 +235,7 @@ def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespa
 
 
 def _cell(interval: Interval) -> str:
-    """Format a mean with its interval; a dash replaces an undefined mean or interval.
+    """Format a mean with its interval. A dash replaces an undefined mean or interval.
 
     >>> from infolm_metric.meta_evaluation import Interval
     >>> _cell(Interval(4.0, 3.5, 4.5)), _cell(Interval(4.0))

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> None:
     texts = options.read_corpus(arguments)
     if "idf" not in field_types(metrics.find(arguments.metric).settings_type()):
         raise InputError(
-            f"--metric {arguments.metric} has no token weights; use infolm, baryscore or bertscore"
+            f"--metric {arguments.metric} has no token weights. Use infolm, baryscore or bertscore."
         )
     settings = options.read_settings(arguments.metric, arguments, idf="references")
     # load_dataset is not used: its text loader splits lines at lone carriage returns and keeps byte

@@ -5,8 +5,8 @@ docstring, without its first line, is printed at the end of the command's help. 
 torch, transformers, scipy, datasets and evaluate only when needed, so that help and error messages
 about arguments or files appear without delay.
 
-Results are written to standard output; warnings, progress and errors to standard error. The exit
-code is 0 for success, 1 if the command fails (for example because a model is missing), 2 for
+Results are written to standard output, and warnings, progress and errors to standard error. The
+exit code is 0 for success, 1 if the command fails (for example because a model is missing), 2 for
 invalid arguments or input, 130 after an interrupt and 141 for a broken pipe.
 """
 
@@ -56,7 +56,7 @@ Run infolm COMMAND --help for a command's options, or infolm --version for the v
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `infolm` and return its exit code; `argv` defaults to the process's arguments.
+    """Run `infolm` and return its exit code. `argv` defaults to the process's arguments.
 
     >>> main(["score", "a text without a reference"])  # prints the error to standard error
     2
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return BROKEN_PIPE
-        reason = f"{error.strerror}; check available disk space"
+        reason = f"{error.strerror}. Check available disk space."
         print(f"infolm: error: cannot write standard output: {reason}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _write_utf8() -> None:
-    """Write UTF-8 to files and pipes in any locale; escape characters a terminal cannot encode."""
+    """Write UTF-8 to files and pipes in any locale. Escape characters a terminal cannot encode."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # None if it is closed
             encoding = None if stream.isatty() else "utf-8"
@@ -105,7 +105,7 @@ def _interrupt(interrupts: list[int]) -> NoReturn:
 
 
 def _run(argv: Sequence[str]) -> int:
-    """Run a command and return its exit code; print an error as a one-line message."""
+    """Run a command and return its exit code. Print an error as a one-line message."""
     name, *words = argv or ["--help"]
     if name in ("-h", "--help"):
         lines = (f"  {command:<12}{summary}" for command, summary in COMMANDS.items())
@@ -115,8 +115,8 @@ def _run(argv: Sequence[str]) -> int:
         print(f"infolm {core.__version__}")
         return 0
     if name not in COMMANDS:
-        hint = "options follow the command" if name[0] == "-" else nearest(name, list(COMMANDS))
-        print(f"infolm: error: unknown command {name!r}; {hint}", file=sys.stderr)
+        hint = "Options follow the command." if name[0] == "-" else nearest(name, list(COMMANDS))
+        print(f"infolm: error: unknown command {name!r}. {hint}", file=sys.stderr)
         return WRONG_INPUT
     command = import_module(f"infolm_metric.commands.{name}")
     try:
@@ -148,7 +148,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
-    """Parse a command's arguments; options may appear between texts, but not after `--`."""
+    """Parse a command's arguments. Options may appear between texts, but not after `--`."""
     parser = Parser(
         prog=f"infolm {name}",
         usage=command.USAGE,
@@ -169,6 +169,6 @@ def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
         unknown = [word for word in unknown if word.startswith("-")] or unknown
         flag = unknown[0].partition("=")[0]
         hint = parser.suggest(flag) if flag.startswith("-") else ""
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f'; {hint}'}")
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint and f'. {hint}'}")
     check_metrics(parser, arguments)
     return arguments

@@ -24,10 +24,10 @@ def name_flags(message: str, flags: Mapping[str, str]) -> str:
     """Replace the names of settings in a message by flags, except in quoted values.
 
     >>> flags = {"long_text": "--long-text", "idf": "--idf", "device": "--device"}
-    >>> name_flags("the text 'long_text=' is too long; use long_text='window'", flags)
-    "the text 'long_text=' is too long; use --long-text window"
-    >>> name_flags("device must be a name or None, got 5; set idf=False", flags)
-    '--device must be a name, got 5; set --idf none'
+    >>> name_flags("the text 'long_text=' is too long. Use long_text='window'", flags)
+    "the text 'long_text=' is too long. Use --long-text window"
+    >>> name_flags("device must be a name or None, got 5. Set idf=False", flags)
+    '--device must be a name, got 5. Set --idf none'
     """
     names, end = "|".join(flags), r"(?![\w/]|\.\w| \+)"
     underscored = "|".join(name for name in flags if "_" in name) or r"(?!)"

@@ -36,7 +36,7 @@ def add_metric(parser: Parser, *, multiple: bool = False) -> None:
     """Add the options that select metrics and models."""
     group = parser.add_argument_group("metric")
     names = list(metrics.METRICS)
-    text = f"{', '.join(names)}{'; repeatable' if multiple else ''} (default: {metrics.DEFAULT})"
+    text = f"{', '.join(names)} ({'repeatable, ' * multiple}default: {metrics.DEFAULT})"
     if multiple:
         add_repeated(group, "--metric", choices=names, help=text)
     else:
@@ -168,7 +168,7 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _check_used(settings: Any, arguments: argparse.Namespace) -> Any:
-    """Return the settings; raise InputError if the requested scores do not use an argument.
+    """Return the settings. Raise InputError if the requested scores do not use an argument.
 
     infolm baseline has no option for scores, because it computes all of them.
     """
@@ -192,8 +192,8 @@ def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
     types = (metrics.find(name).settings_type() for name in chosen_metrics(arguments))
     if not any("idf" in fields.field_types(chosen) for chosen in types):
         raise InputError(
-            f"{settings.metric} has no token weights, got --idf {idf}; omit --idf, or add "
-            "--combine-with infolm, baryscore or bertscore"
+            f"{settings.metric} has no token weights, got --idf {idf}. Omit --idf, or add "
+            "--combine-with infolm, baryscore or bertscore."
         )
     return settings
 
@@ -217,7 +217,7 @@ def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: A
 
 
 def add_references(group: Group, **keywords: Any) -> None:
-    text = "plain text, one reference per line; repeatable"
+    text = "plain text, one reference per line (repeatable)"
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
 
@@ -226,7 +226,7 @@ def add_columns(group: Group, candidates: bool = True) -> None:
     if candidates:
         text = f"column of candidates (default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
         group.add_argument("--candidate-column", metavar="NAME", help=text)
-    text = f"column of references; repeatable (default: {' or '.join(tables.REFERENCE_COLUMNS)})"
+    text = f"column of references (repeatable, default: {' or '.join(tables.REFERENCE_COLUMNS)})"
     add_repeated(group, "--reference-column", help=text)
 
 
@@ -268,7 +268,7 @@ def check_resampling(arguments: argparse.Namespace) -> None:
 def add_corpus(parser: Parser) -> Group:
     """Add the options for the corpus and the output file, and return their group."""
     group = parser.add_argument_group("corpus and output")
-    text = "plain text files or tables; - reads plain text from standard input"
+    text = "plain text files or tables, or - for plain text from standard input"
     group.add_argument("corpus", nargs="+", metavar="CORPUS", help=text)
     text = "table column that contains the texts (default: text)"
     group.add_argument("--column", metavar="NAME", default="text", help=text)
@@ -280,7 +280,7 @@ def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
     """Check the corpus files and the output, and return an iterator over all texts."""
     check_output(arguments, *arguments.corpus)
     if arguments.output == STANDARD_OUTPUT:
-        raise InputError("cannot write the result to standard output; name a file with -o")
+        raise InputError("cannot write the result to standard output. Name a file with -o.")
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
     )
@@ -369,7 +369,7 @@ def write_report(
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a plain-text table; the first `left` columns are left-aligned.
+    """Return the lines of a plain-text table. The first `left` columns are left-aligned.
 
     >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
     ['metric    r', 'BLEU    0.5']
@@ -381,7 +381,7 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    r"""Return the lines of a Markdown table; the first `left` columns are left-aligned.
+    r"""Return the lines of a Markdown table. The first `left` columns are left-aligned.
 
     >>> markdown(["metric", "x|y\nz"], [["a|b", "0.5"]])
     ['| metric | x\\|y z |', '|---|---:|', '| a\\|b | 0.5 |']

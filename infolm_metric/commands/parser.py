@@ -57,21 +57,21 @@ class Parser(argparse.ArgumentParser):
         name = flag.lstrip("-")
         elsewhere = NAMES_ELSEWHERE.get(name.replace("-", "_"), name)
         hint = nearest(elsewhere.replace("_", "-"), flags)
-        return hint if hint.startswith("did you mean") else ""
+        return hint if hint.startswith("Did you mean") else ""
 
     def error(self, message: str) -> NoReturn:
         """Print the message on one line, without the usage line, and exit."""
         argument, _, problem = message.partition(": ")
         if problem.startswith("expected"):
             flag = argument.split("/")[-1].removeprefix("argument ")
-            message += f"; to pass a value that starts with a dash, use {flag}=VALUE"
+            message += f". To pass a value that starts with a dash, use {flag}=VALUE."
         self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Suggest the nearest choice for an unknown word."""
         if action.choices is not None and value not in action.choices:
             hint = nearest(value, [*action.choices], every=True)
-            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}. {hint}")
 
 
 class _Strict(argparse.Action):

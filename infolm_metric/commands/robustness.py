@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "texts")
 USAGE = "infolm robustness [options] FILE"
 SCORES = (
-    "another metric; its scores against the anchor are in the columns NAME.paraphrase, "
-    "NAME.adversary and NAME.paraphrase_adversary; repeatable"
+    "another metric, whose scores against the anchor are in the columns NAME.paraphrase, "
+    "NAME.adversary and NAME.paraphrase_adversary (repeatable)"
 )
 
 
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("test cases")
-    text = "output of infolm attack; - reads JSON Lines from standard input"
+    text = "output of infolm attack, or - for JSON Lines from standard input"
     group.add_argument("file", metavar="FILE", help=text)
     options.add_repeated(group, "--scores", help=SCORES)
-    text = "metric in --scores for which lower is better; repeatable"
+    text = "metric in --scores for which lower is better (repeatable)"
     options.add_repeated(group, "--lower-is-better", help=text)
     options.add_metric(parser, multiple=True)
     options.add_output(parser.add_argument_group("output"))
@@ -75,7 +75,7 @@ def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalS
     for column in columns[:2]:
         if not any(column in row for _, row in rows):
             raise InputError(
-                f"no column {column!r}; --scores {name} reads the columns {', '.join(columns)}"
+                f"no column {column!r}. --scores {name} reads the columns {', '.join(columns)}."
             )
     scores = [[parse_score(where, key, row.get(key)) for key in columns] for where, row in rows]
     return ExternalScores(name, scores, higher_is_better)
@@ -88,7 +88,7 @@ def _lines(results: Mapping[str, MetricResult], arguments: argparse.Namespace) -
         yield ""
     yield (
         "Accuracy: fraction of cases in which the paraphrase scores better than the attacked "
-        "reference; a tie is a miss. Sensitivity: fraction of texts that score better than their "
+        "reference. A tie is a miss. Sensitivity: fraction of texts that score better than their "
         "attacked versions (an easier test). Intervals: Wilson. Means: equal weight per attack."
     )
     for name, metric in results.items():

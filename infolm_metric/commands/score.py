@@ -1,6 +1,6 @@
 """`infolm score`: score texts from arguments, files or a data set against references.
 
-A table (.jsonl, .ndjson, .csv, .tsv, .parquet) has the columns prediction and references; a row's
+A table (.jsonl, .ndjson, .csv, .tsv, .parquet) has the columns prediction and references. A row's
 references are a string or a list of strings. Text files must be UTF-8 and can be compressed (.gz).
 Put -- before texts that start with a dash.
 
@@ -61,13 +61,13 @@ def add_options(parser: Parser) -> None:
     add("--explain", action="store_true", help="explain the score of one pair")
     add("-b", "--score-only", action="store_true", help="print only the mean score (one score)")
     options.add_short_signature(group)
-    text = "rescale scores (1: best, 0: unrelated texts); FILE is written by infolm baseline"
+    text = "rescale scores (1: best, 0: unrelated texts) with FILE, written by infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"))
     running = parser.add_argument_group("running")
     add = running.add_argument
     add("--restart", action="store_true", help="discard an existing job and start over")
-    text = "ray: use the cluster at RAY_ADDRESS or this machine; requires -o FOLDER.parquet"
+    text = "ray: use the cluster at RAY_ADDRESS or this machine (requires -o FOLDER.parquet)"
     add("--engine", choices=("local", "ray"), default="local", help=text)
     add("--workers", type=int, metavar="N", help="maximum number of Ray actors (default: no limit)")
     options.add_running(running)
@@ -122,17 +122,17 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     formats = [*compress(("ray", "json", "per pair"), flags)]
     if len(formats) > 1:
         raise InputError(
-            "--json, --per-pair and --engine ray are mutually exclusive; --json includes all pairs"
+            "--json, --per-pair and --engine ray are mutually exclusive. --json includes all pairs."
         )
     suffix = PurePath(arguments.output.lower()).suffix
     if suffix not in FORMATS and formats != ["ray"]:
         raise InputError(
             f"cannot write {arguments.output}: its name must end in "
-            f"{', '.join(filter(None, FORMATS))} or have no extension; rename it"
+            f"{', '.join(filter(None, FORMATS))} or have no extension. Rename it."
         )
     output_format = formats[0] if formats else FORMATS[suffix]
     if arguments.restart and output_format != "job":
-        raise InputError("--restart requires a job; add -o SCORES.jsonl")
+        raise InputError("--restart requires a job. Add -o SCORES.jsonl.")
     if arguments.workers is not None and output_format != "ray":
         raise InputError("--workers requires --engine ray")
     check_at_least("--workers", arguments.workers, 1)
@@ -161,7 +161,7 @@ def _run_job(
         try:
             from infolm_metric.jobs.ray_jobs import score_source
         except ImportError as error:
-            message = "--engine ray requires Ray; run: pip install 'ray[data]'"
+            message = "--engine ray requires Ray. Run: pip install 'ray[data]'"
             raise ModuleNotFoundError(message) from error
         result = score_source(*job, workers=arguments.workers, **keywords)
     lines = _summary([scorer], [result], arguments)
@@ -183,7 +183,7 @@ def _score_in_memory(
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows))
     if not len(pairs):
-        raise InputError(f"{source.name} has no rows; add one row per pair")
+        raise InputError(f"{source.name} has no rows. Add one row per pair.")
     rescale = arguments.rescale_with_baseline
     if output_format == "table":
         columns = [column for item in settings for column in item.all_columns(bool(rescale))]
@@ -220,7 +220,7 @@ def _score_in_memory(
 
 
 def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
-    """Yield the rows as CSV with a header; lists are written as JSON, which infolm can read."""
+    """Yield the rows as CSV with a header. Lists are written as JSON, which infolm can read."""
     text, names = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
     # All strings are quoted, because most readers end a row at an unquoted carriage return.
     options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}

@@ -25,10 +25,10 @@ def add_texts(group: options.Group) -> None:
     add = group.add_argument
     text = "a candidate followed by its references, or the name of a table file"
     add("texts", nargs="*", metavar="TEXT", help=text)
-    text = "plain text, one candidate per line; - reads standard input"
+    text = "plain text, one candidate per line, or - for standard input"
     add("-c", "--candidates", metavar="FILE", help=text)
     options.add_references(group)
-    add("--data", metavar="FILE", help="table; - reads JSON Lines from standard input")
+    add("--data", metavar="FILE", help="table, or - for JSON Lines from standard input")
 
 
 def add_datasets(group: options.Group) -> None:
@@ -76,10 +76,10 @@ def check_input_mode(
     """Raise InputError unless exactly one input mode is used, with only its own options."""
     hint, baseline = "", arguments.rescale_with_baseline
     if isinstance(baseline, str):  # may have been intended as a text or a table
-        hint = f"; --rescale-with-baseline took {baseline!r} as its FILE: put this option last"
+        hint = f". --rescale-with-baseline took {baseline!r} as its FILE, so put this option last."
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
-        raise InputError(f"{problem}; pass either {INPUT_MODES}{hint}")
+        raise InputError(f"{problem}. Pass either {INPUT_MODES}{hint}")
     if table and table.lower().removesuffix(".gz").endswith((".txt", ".text")):
         raise InputError(
             f"{table} is plain text, not a table. To score files with one text per line, run "
@@ -91,15 +91,15 @@ def check_input_mode(
         if getattr(arguments, flag) and not arguments.dataset:
             raise InputError(f"--{flag.replace('_', '-')} requires --dataset NAME")
     if parallel and not (arguments.candidates and parallel[1:]):
-        raise InputError("-c and -r require each other; pass -c CANDIDATES and -r REFERENCES")
+        raise InputError("-c and -r require each other. Pass -c CANDIDATES and -r REFERENCES.")
     names = [text for text in texts if text not in arguments.as_texts and resembles_file(text)]
     if names:
         typed = ["FILE", "FILE"] if set(names) < set(texts) else texts
         command = " -r ".join([f"infolm score -c {typed[0]}", *typed[1:]])
         raise InputError(
-            f"{names[0]!r} looks like a file name; to score files with one text per line, run "
-            f"{command}; to score a table, run infolm score --data FILE; to score the arguments "
-            "as texts, put -- before them"
+            f"{names[0]!r} looks like a file name. To score files with one text per line, run "
+            f"{command}. To score a table, run infolm score --data FILE. To score the arguments "
+            "as texts, put -- before them."
         )
     if len(texts) == 1:
         if os.path.isdir(texts[0]) and not arguments.as_texts:

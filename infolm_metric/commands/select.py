@@ -27,7 +27,7 @@ USAGE = "infolm select [options] FILE"
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("input and output")
     group.add_argument(
-        "file", metavar="FILE", help="candidate lists; - reads JSON Lines from standard input"
+        "file", metavar="FILE", help="candidate lists, or - for JSON Lines from standard input"
     )
     text = f"column of candidate lists (default: {COLUMN})"
     group.add_argument("--candidates-column", metavar="NAME", default=COLUMN, help=text)
@@ -45,11 +45,11 @@ def run(arguments: argparse.Namespace) -> None:
         candidates = tables.cell(where, row, arguments.candidates_column)
         texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates)
         if not texts:
-            raise InputError(f"{where}: {arguments.candidates_column!r} is empty; add candidates")
+            raise InputError(f"{where}: {arguments.candidates_column!r} is empty. Add candidates.")
         rows.append((row, texts))
     if not rows:
         raise InputError(
-            f"{files.label(arguments.file)} has no rows; add one row per list of candidates"
+            f"{files.label(arguments.file)} has no rows. Add one row per list of candidates."
         )
     scorer = options.make_scorer(settings)
     lines = (files.json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)

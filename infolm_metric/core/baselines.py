@@ -34,7 +34,7 @@ NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "
 # Signature field that matters only with several references (also with a prefix).
 MULTI_REFERENCE = "multi_reference"
 BASELINE_REMEDY = (
-    "create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
+    "Create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
 )
 
 # Signature (without the fields in NOT_IN_KEY), weighting scheme and number of references.
@@ -107,14 +107,14 @@ class BaselineStats:
         return Verdict.ABOUT_AS_FAR if gain >= min(nine_in_ten) else Verdict.FARTHER
 
     def check_best(self, best: float) -> None:
-        """Check that `rescale` is defined for this best score; raise BaselineNotFoundError if not.
+        """Check that `rescale` is defined for this best score. Raise BaselineNotFoundError if not.
 
         >>> BaselineStats.of([0.5, 1.0]).check_best(0.0)
         """
         if not math.isfinite(best) or self.mean == best:
             raise BaselineNotFoundError(
                 "rescale_with_baseline needs a finite best score that differs from the mean score "
-                f"of unrelated texts, got best score {best} and mean {self.mean}; omit the argument"
+                f"of unrelated texts, got best score {best} and mean {self.mean}. Omit it."
             )
 
     def rescale(self, score: float, best: float) -> float:
@@ -130,7 +130,7 @@ class BaselineStats:
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """Mapping from `BaselineKey` to `BaselineStats`; `source` is "package" or "file"."""
+    """Mapping from `BaselineKey` to `BaselineStats`. `source` is "package" or "file"."""
 
     stats: Mapping[BaselineKey, BaselineStats] = field(repr=False)
     source: str = "file"
@@ -151,7 +151,7 @@ class Baseline:
         return f"{self.source}-{self.fingerprint}"
 
     def find(self, key: BaselineKey) -> BaselineStats:
-        """Return the statistics for a `baseline_key`; raise BaselineNotFoundError if none match."""
+        """Return the statistics for a `baseline_key`. Raise BaselineNotFoundError if none match."""
         signature, weights, references = key
         if key in self.stats:
             return replace(self.stats[key], source=self.source)
@@ -168,7 +168,7 @@ class Baseline:
         else:
             differences = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
             problem = f"'s baseline does not match: {min(differences, key=len) or 'model weights'}"
-        raise BaselineNotFoundError(f"the {self.source}{problem}; {BASELINE_REMEDY}")
+        raise BaselineNotFoundError(f"the {self.source}{problem}. {BASELINE_REMEDY}.")
 
     def sign(self, signature: Signature) -> Signature:
         """Return the signature of scores rescaled with this baseline."""
@@ -187,7 +187,7 @@ class Baseline:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], source: str = "file") -> Baseline:
-        """Load a baseline written by `save`; raise InputError for other or damaged files."""
+        """Load a baseline written by `save`. Raise InputError for other or damaged files."""
         try:
             record = json.loads(Path(path).read_bytes())
             baseline = cls(dict(map(_read_record, record["statistics"])), source)
@@ -197,8 +197,8 @@ class Baseline:
             return baseline
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise InputError(
-                f"{os.fspath(path)!r} is not a baseline file or is damaged; create it again with "
-                "`infolm baseline`"
+                f"{os.fspath(path)!r} is not a baseline file or is damaged. Create it again with "
+                "`infolm baseline`."
             ) from None
 
     def _records(self) -> list[dict[str, Any]]:
@@ -249,7 +249,7 @@ def resolve_baseline(
     if not path.is_file():
         raise InputError(
             f"{name} must be True, False or the path to a baseline file, but there is no file "
-            f"{str(path)!r}; create one with `infolm baseline`"
+            f"{str(path)!r}. Create one with `infolm baseline`."
         )
     return Baseline.load(path)
 
@@ -282,7 +282,7 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
     if references >= size:
         raise InputError(
             f"references must be smaller than the number of distinct texts ({size}), got "
-            f"{references}; use a larger corpus"
+            f"{references}. Use a larger corpus."
         )
     laps = min(-(-pairs // size), max(1, (size - 1) // (2 * references)))
     stride = max(1, size // (laps * references + 1))

@@ -31,7 +31,7 @@ DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 class InputError(ValueError):
-    """Raised for invalid arguments or input; the message names the remedy."""
+    """Raised for invalid arguments or input. The message names the remedy."""
 
     __module__ = "infolm_metric"  # where it is public
 
@@ -42,9 +42,9 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     With `every`, do both. `choices` may map aliases to known names.
 
     >>> nearest("truncated", ["truncate", "window"])
-    "did you mean 'truncate'?"
+    "Did you mean 'truncate'?"
     >>> nearest("x", ["truncate", "window"])
-    "known: 'truncate', 'window'"
+    "Known: 'truncate', 'window'"
     """
     names = dict(choices) if isinstance(choices, Mapping) else {name: name for name in choices}
     text = str(value).lower()
@@ -55,12 +55,12 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     cutoff = 0.4 if every else 0.6
     matches = matches or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
     if "," in text and all(part.strip() in names for part in text.split(",")):
-        return "pass each name separately"
-    hints = [f"did you mean {names[matches[0]]!r}?"] if matches else []
+        return "Pass each name separately."
+    hints = [f"Did you mean {names[matches[0]]!r}?"] if matches else []
     if every or not matches:
         labels = [repr(name) for name in dict.fromkeys(names.values())]
         rest = [f"and {len(labels) - LISTED} more"] if len(labels) > LISTED else []
-        hints.append("known: " + (", ".join([*labels[:LISTED], *rest]) or "none"))
+        hints.append("Known: " + (", ".join([*labels[:LISTED], *rest]) or "none"))
     return " ".join(hints)
 
 
@@ -71,17 +71,17 @@ def check_names(
 
     >>> check_names(["lang"], ["model_name_or_path"])
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown setting 'lang'; did you mean 'model_name_or_path'?
+    infolm_metric.InputError: unknown setting 'lang'. Did you mean 'model_name_or_path'?
     """
     for name in values:
         if name not in choices:
             equivalent = NAMES_ELSEWHERE.get(name)
             # A call also accepts inputs, which are not among the settings checked here.
             known = equivalent in choices or equivalent in INPUTS
-            hint = f"did you mean {equivalent!r}?" if known else nearest(name, list(choices))
+            hint = f"Did you mean {equivalent!r}?" if known else nearest(name, list(choices))
             if name in SOURCES:
-                hint = "pass the sources as references, with task='source' of MENLI"
-            raise InputError(f"{problem} {name!r}; {hint}")
+                hint = "Pass the sources as references, with task='source' of MENLI."
+            raise InputError(f"{problem} {name!r}. {hint}")
 
 
 def check_known(name: str, value: object, choices: Collection[str], every: bool = False) -> None:
@@ -89,14 +89,14 @@ def check_known(name: str, value: object, choices: Collection[str], every: bool 
 
     >>> check_known("level", "sytem", ("system", "segment"))
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown level 'sytem'; did you mean 'system'?
+    infolm_metric.InputError: unknown level 'sytem'. Did you mean 'system'?
     """
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"unknown {name} {value!r}; {nearest(value, choices, every)}")
+        raise InputError(f"unknown {name} {value!r}. {nearest(value, choices, every)}")
 
 
 def check_at_least(name: str, value: Any, least: float) -> None:
-    """Raise InputError for a number below `least`; ignore strings and None.
+    """Raise InputError for a number below `least`. Ignore strings and None.
 
     >>> check_at_least("seed", -1, 0)
     Traceback (most recent call last):
@@ -116,7 +116,7 @@ def check_device(name: str) -> None:
             return
         reason = "This machine has no such device. Omit it to use the CPU"
     except RuntimeError:  # its message lists 20 kinds of devices
-        reason = nearest(name.partition(":")[0], DEVICES).capitalize()
+        reason = nearest(name.partition(":")[0], DEVICES)
     raise InputError(
         f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}. {reason}"
     )
@@ -162,14 +162,14 @@ def check_value(name: str, value: Any, annotation: Any, allowed: str = "") -> An
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number as an int; raise an error if it is smaller than `least`."""
+    """Return a whole number as an int. Raise an error if it is smaller than `least`."""
     number: int = check_value(name, value, int)
     check_at_least(name, number, least)
     return number
 
 
 def check_fraction(name: str, value: float, ends: str) -> None:
-    """Raise InputError for a number outside [0, 1]; `ends` describes the bounds in the message."""
+    """Raise InputError for a number outside [0, 1]. `ends` describes the bounds in the message."""
     if not 0 <= value <= 1:
         raise InputError(f"{name} must be between 0 and 1{ends}, got {value!r}")
 
@@ -189,7 +189,7 @@ def score_names(
         return choices[value]
     if not value:
         raise InputError(
-            f"{name} is an empty list; pass at least one of {sorted(set(choices.values()))}"
+            f"{name} is an empty list. Pass at least one of {sorted(set(choices.values()))}."
         )
     return tuple(dict.fromkeys(str(score_names(name, part, choices, every)) for part in value))
 

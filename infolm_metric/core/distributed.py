@@ -99,7 +99,7 @@ def score_on_ranks(
     gather: str = "all",
     group: dist.ProcessGroup | None = None,
 ) -> Result | None:
-    """Score the pairs that `call` returns; if one rank fails, raise an error on all ranks."""
+    """Score the pairs that `call` returns. If one rank fails, raise an error on all ranks."""
     check_known("ranks", ranks, ("share", "same"))
     check_known("gather", gather, ("all", "main"))
     if number_of_ranks(group) == 1:
@@ -122,7 +122,7 @@ def score_on_ranks(
     _check_same_signature(summaries)
     if not any(summary.counts for summary in summaries):
         raise InputError(
-            "predictions and references are empty on every rank; pass at least one pair"
+            "predictions and references are empty on every rank. Pass at least one pair."
         )
     if ranks == "same":
         rank, first = dist.get_rank(group), summaries[0]
@@ -157,8 +157,8 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     if processes not in ("", "1"):
         raise RuntimeError(
             f"there are {processes} processes (WORLD_SIZE), but torch.distributed is not "
-            "initialized; create an accelerate.Accelerator or call "
-            "torch.distributed.init_process_group first, so that the processes can exchange scores"
+            "initialized. Create an accelerate.Accelerator or call "
+            "torch.distributed.init_process_group first, so that the processes can exchange scores."
         )
     return 1
 
@@ -169,21 +169,21 @@ def _check_same_signature(summaries: list[_RankSummary]) -> None:
     for rank, summary in enumerate(summaries):
         if difference := first.signature.differences(summary.signature):
             raise InputError(
-                f"rank {rank} would score differently from rank 0: {difference}; use the "
-                "same settings, model and package versions on all ranks"
+                f"rank {rank} would score differently from rank 0: {difference}. Use the "
+                "same settings, model and package versions on all ranks."
             )
         if summary.digest != first.digest:
             raise InputError(
                 f'ranks="same" needs the same pairs on every rank, but the '
                 f"{summary.counts.total()} pairs on rank {rank} differ from the "
-                f'{first.counts.total()} pairs on rank 0; use ranks="share" for different pairs'
+                f'{first.counts.total()} pairs on rank 0. Use ranks="share" for different pairs.'
             )
 
 
 def _run_on_all_ranks(
     step: Callable[[], tuple[Any, Value]], group: dist.ProcessGroup | None
 ) -> tuple[Any, list[Value]]:
-    """Run `step` on every rank; return its local value, and the shared values of all ranks.
+    """Run `step` on every rank. Return its local value, and the shared values of all ranks.
 
     If the step fails on one rank, all ranks raise an error, so that no rank waits forever.
     """

@@ -34,8 +34,8 @@ def count_rows(
     """Count document frequencies in one column of a batch, in the same way as `count_tokens`."""
     if column not in rows:
         raise InputError(
-            f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}; "
-            "select one with column="
+            f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}. "
+            "Select one with column=."
         )
     texts = _documents(zip(positions, rows[column], strict=True))
     return count_tokens(
@@ -46,7 +46,7 @@ def count_rows(
 
 
 def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
-    """Count document frequencies, int64 [tokens] per document; return columns with one row."""
+    """Count document frequencies, int64 [tokens] per document. Return columns with one row."""
     distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
     for tokens in documents:
         distinct_tokens.append(np.unique(tokens))
@@ -68,7 +68,7 @@ def count_corpus(
     column: str,
     processes: int,
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield rows of counts; iterators and short lists are counted without `datasets`."""
+    """Yield rows of counts. Iterators and short lists are counted without `datasets`."""
     count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
     in_memory = isinstance(corpus, list | tuple)
     if isinstance(corpus, Iterator) or (
@@ -127,8 +127,8 @@ def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
             name = f"corpus[{position}]" + (f"[{index}]" if several else "")
             if not isinstance(text, str):
                 raise InputError(
-                    f"{name} must be a string, got {text!r:.60} ({type(text).__name__}); "
-                    "remove it, use an empty string, or select a column of strings"
+                    f"{name} must be a string, got {text!r:.60} ({type(text).__name__}). "
+                    "Remove it, use an empty string, or select a column of strings."
                 )
             check_text(name, text)
             yield text
@@ -142,7 +142,7 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     if isinstance(corpus, Column | IterableColumn) and isinstance(corpus.source, sources):
         corpus, column = corpus.source, corpus.column_name
     if isinstance(corpus, dict):  # such as a DatasetDict
-        raise InputError("corpus must not be a dictionary; select a split, such as corpus['train']")
+        raise InputError("corpus must not be a dictionary. Select a split, as in corpus['train'].")
     if not isinstance(corpus, sources):
         texts = list(_documents(enumerate(as_list("corpus", corpus))))
         return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
@@ -155,8 +155,8 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     if column not in corpus.features:
         if column != "text" or len(text_columns) != 1:
             raise InputError(
-                f"corpus has no column {column!r}; select one with column= (columns with text: "
-                f"{', '.join(map(repr, text_columns)) or 'none'})"
+                f"corpus has no column {column!r}. Select one with column= (columns with text: "
+                f"{', '.join(map(repr, text_columns)) or 'none'})."
             )
         (column,) = text_columns
     return corpus.with_format(None).select_columns(column), column

@@ -57,8 +57,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     `settings` are the defaults for `compute`, which loads the model. An unknown or invalid setting
     raises InputError. `config_name` must be None, because there are no configurations.
-    The arguments that `evaluate.load` passes to every metric, such as cache_dir, are also accepted;
-    num_process and process_id must have their default values.
+    The arguments that `evaluate.load` passes to every metric, such as cache_dir, are also accepted.
+    `num_process` and `process_id` must have their default values.
     """
 
     scorer_type: ClassVar[type[Scorer[Any]]]
@@ -70,18 +70,18 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def __init__(self, config_name: str | None = None, **settings: Any) -> None:
         if config_name not in (None, "default"):
             raise InputError(
-                f"config_name must be None, got {config_name!r}; there are no configurations, so "
-                'pass settings as keyword arguments, such as model_name_or_path="bundled"'
+                f"config_name must be None, got {config_name!r}. There are no configurations, so "
+                'pass settings as keyword arguments, such as model_name_or_path="bundled".'
             )
         parameters = inspect.getfullargspec(evaluate.Metric.__init__).args
         options = {name: settings.pop(name) for name in parameters if name in settings}
         for name, default in _PROCESSES.items():
             if options.get(name, default) != default:
                 raise InputError(
-                    f"{name} must be {default}, got {options[name]!r}; sharing pairs between "
+                    f"{name} must be {default}, got {options[name]!r}. Sharing pairs between "
                     "processes through files is not supported. Start the processes with torchrun "
                     'or accelerate launch instead, and call compute with ranks="share" (each '
-                    'process has different pairs) or ranks="same" (each process has all pairs)'
+                    'process has different pairs) or ranks="same" (each process has all pairs).'
                 )
         self.scorer = self.scorer_type(**settings)
         self._added: list[Pairs] = []
@@ -90,11 +90,11 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     @property
     def name(self) -> str:
-        """Name of the metric; evaluate would derive "info_lm" from the class name InfoLM."""
+        """Name of the metric, because evaluate would derive "info_lm" from InfoLM."""
         return str(self.scorer_type.settings_type.metric)
 
     def unload(self) -> None:
-        """Free the model and the cache; the next `compute` loads the model again."""
+        """Free the model and the cache. The next `compute` loads the model again."""
         self.scorer.unload()
 
     def __len__(self) -> int:
@@ -127,7 +127,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         )
 
     def _build_data_dir(self) -> str:
-        """Return the folder for evaluate's files; it is unused, and therefore not created."""
+        """Return the folder for evaluate's files. It is not used and not created."""
         return os.path.join(self._data_dir_root, self.name, self.config_name)
 
     # evaluate appends the inputs description to the docstrings of the next three methods.
@@ -141,7 +141,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     ) -> None:
         """Add one prediction and its reference or references for `compute`.
 
-        `prediction` is a string; `reference` is a string or a list of strings. `inputs` may contain
+        `prediction` is a string. `reference` is a string or a list of strings. `inputs` may contain
         `predictions` and `references`, the argument names in `evaluate.combine`. Raises InputError
         if an argument is invalid, positional (`positional`) or conflicts with the
         pairs already added.
@@ -152,7 +152,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         check_names(inputs, INPUTS, "add got an unknown argument")
         for name, value in inputs.items():
             if pair[name] is not None:
-                raise InputError(f"add got both {name.removesuffix('s')} and {name}; pass only one")
+                raise InputError(f"add got both {name.removesuffix('s')} and {name}. Pass one.")
             pair[name] = value
         pairs = self._check([pair["predictions"]], [pair["references"]])
         with _ADDED_LOCK:
@@ -192,13 +192,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         verbose: bool = False,
         **settings: Any,
     ) -> dict[str, Any] | None:
-        """Score the added pairs and the pairs in this call; on success, remove the added pairs.
+        """Score the added pairs and the pairs in this call. On success, remove the added pairs.
 
         Args:
-            *positional: rejected; pass all arguments by keyword.
-            predictions: a list of strings; None if all pairs have already been added.
+            *positional: rejected. Pass all arguments by keyword.
+            predictions: a list of strings. None if all pairs have already been added.
             references: one reference, or a list of references, per prediction.
-            ranks: "share" or "same", as in `distributed_score`; None: score on this process only.
+            ranks: "share" or "same", as in `distributed_score`. None: score on one process.
             gather: "all" or "main", as in `distributed_score`.
             return_scores: whether to return the score of each pair.
             details: if False, return only the means, for tools that average every value.
@@ -245,8 +245,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             pairs, call_settings, baseline, progress = call()
             if not len(pairs):
                 raise InputError(
-                    "compute needs at least one pair; pass predictions and references, or call "
-                    "add or add_batch first"
+                    "compute needs at least one pair. Pass predictions and references, or call "
+                    "add or add_batch first."
                 )
             run = self.scorer.prepare(call_settings, pairs.texts_by_side, baseline)
             result = run.score(pairs, progress)
@@ -259,7 +259,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         return None if result is None else result.as_dict(return_scores, details)
 
     def _check(self, predictions: Any, references: Any, allow_empty: bool = False) -> Pairs:
-        """Return checked pairs; raise InputError if they cannot be mixed with the added pairs."""
+        """Return checked pairs. Raise InputError if they cannot be mixed with the added pairs."""
         pairs = check_pairs(predictions, references, allow_empty=allow_empty)
         first = next(iter(self._added), pairs) if pairs else pairs
         remedy = "call compute first to score the pairs already added"
@@ -267,7 +267,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             kinds = ("strings", "lists of strings")
             raise InputError(
                 f"references must be {kinds[not pairs.several]}, like the references already "
-                f"added, got {kinds[pairs.several]}; convert them, or {remedy}"
+                f"added, got {kinds[pairs.several]}. Convert them, or {remedy}."
             )
         return pairs
 

@@ -38,16 +38,16 @@ def check_exists(paths: Sequence[str], again: bool = False) -> None:
 
     >>> check_exists(["missing.txt"])
     Traceback (most recent call last):
-    infolm_metric.InputError: cannot read missing.txt: there is no such file; check its name
+    infolm_metric.InputError: cannot read missing.txt: there is no such file. Check its name.
     """
     for number, path in enumerate(paths):
         if path != STANDARD_INPUT and not os.path.exists(path):
-            raise InputError(f"cannot read {path}: there is no such file; check its name")
+            raise InputError(f"cannot read {path}: there is no such file. Check its name.")
         stream = path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
         if stream and (again or path in paths[:number]):
             raise InputError(
-                f"{label(path)} can be read only once, but is needed more than once; write it to a "
-                "file first"
+                f"{label(path)} can be read only once, but is needed more than once. Write it to a "
+                "file first."
             )
 
 
@@ -65,8 +65,8 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
             for number, raw in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
                 if len(raw) > LONGEST:
                     raise InputError(
-                        f"{label(path)}, line {number}: longer than {LONGEST} bytes; write one "
-                        "text per line"
+                        f"{label(path)}, line {number}: longer than {LONGEST} bytes. Write one "
+                        "text per line."
                     )
                 line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
                 if line:
@@ -75,14 +75,14 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
         wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         byte = f"byte 0x{error.object[error.start]:02x}"
         raise InputError(
-            f"{label(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}); "
-            f"convert the file, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8"
+            f"{label(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}). "
+            f"Convert the file, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8"
         ) from None
     except IsADirectoryError:
         raise InputError(f"{path} must be a file, but it is a folder. Pass a file in it") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot read {label(path)}: {reason}; check the file") from error
+        raise InputError(f"cannot read {label(path)}: {reason}. Check the file.") from error
 
 
 def _open(path: str) -> AbstractContextManager[IO[bytes] | gzip.GzipFile]:
@@ -92,7 +92,7 @@ def _open(path: str) -> AbstractContextManager[IO[bytes] | gzip.GzipFile]:
 
 
 def read_texts(path: str) -> Iterator[str]:
-    r"""Yield the lines of a plain text file; an empty line is an empty text.
+    r"""Yield the lines of a plain text file. An empty line is an empty text.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -134,7 +134,7 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
 
     >>> check_writable("new/scores.txt")
     Traceback (most recent call last):
-    infolm_metric.InputError: cannot write new/scores.txt: no folder 'new'; choose a file in an ...
+    infolm_metric.InputError: cannot write new/scores.txt: no folder 'new'. Choose a file in an ...
     """
     if is_special(path):
         return
@@ -142,17 +142,17 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
     if target.is_dir() or not target.parent.is_dir():
         folder = Path(path).parent if not Path(path).is_symlink() else target.parent
         problem = "it is a folder" if target.is_dir() else f"no folder {str(folder)!r}"
-        raise InputError(f"cannot write {path}: {problem}; choose a file in an existing folder")
+        raise InputError(f"cannot write {path}: {problem}. Choose a file in an existing folder.")
     if not all(os.access(place, os.W_OK) for place in (target.parent, target) if place.exists()):
         raise InputError(
-            f"cannot write {path}: permission denied; choose a folder with write permission"
+            f"cannot write {path}: permission denied. Choose a folder with write permission."
         )
     for source in map(Path, map(os.path.expanduser, inputs)):
         if (target.is_file() and source.is_file() and source.samefile(target)) or (
             source.is_dir() and source.resolve() in target.parents
         ):
             raise InputError(
-                f"cannot write {path}: it is also an input; choose a different output file"
+                f"cannot write {path}: it is also an input. Choose a different output file."
             )
 
 
@@ -171,7 +171,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
-    """Write a file atomically; an existing file keeps its mode and symbolic links.
+    """Write a file atomically. An existing file keeps its mode and symbolic links.
 
     The content is written to a draft in the same folder, which replaces the file when it is
     complete. Devices and pipes are written directly.
@@ -191,7 +191,7 @@ def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        message = f"cannot write {os.fspath(path)}: {error.strerror}; check available disk space"
+        message = f"cannot write {os.fspath(path)}: {error.strerror}. Check available disk space."
         raise OSError(message) from error
     finally:
         with suppress(OSError):  # a read-only disk refuses even to unlink a missing file

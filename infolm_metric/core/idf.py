@@ -78,7 +78,7 @@ class IDF:
 
     @cached_property
     def weights(self) -> np.ndarray:
-        """IDF weights log((N + 1) / (df + 1)), float64 [vocab]; 0 for tokens in every document."""
+        """IDF weights log((N + 1) / (df + 1)), float64 [vocab]: 0 for tokens in every document."""
         weights: np.ndarray = np.log((self.documents + 1) / (self.document_frequency + 1))
         weights.setflags(write=False)
         return weights
@@ -91,7 +91,7 @@ class IDF:
         return hashlib.sha256(json.dumps(head).encode() + counts).hexdigest()[:12]
 
     def __add__(self, other: IDF) -> IDF:
-        """Return the table of the combined corpora; raise InputError if the tokenizers differ.
+        """Return the table of the combined corpora. Raise InputError if the tokenizers differ.
 
         >>> half = IDF(1, np.array([1, 0]), "5f2e")
         >>> (half + half).document_frequency.tolist()
@@ -102,8 +102,8 @@ class IDF:
         lengths = [len(table.document_frequency) for table in (self, other)]
         if self.tokenizer != other.tokenizer or lengths[0] != lengths[1]:
             raise InputError(
-                f"cannot add idf tables of different tokenizers, {self._label} and {other._label}; "
-                "create both with the same tokenizer"
+                f"cannot add idf tables of different tokenizers, {self._label} and {other._label}. "
+                "Create both with the same tokenizer."
             )
         return IDF(
             self.documents + other.documents,
@@ -118,8 +118,8 @@ class IDF:
         if fingerprint != self.tokenizer:
             raise InputError(
                 f"this idf table was computed with the tokenizer {self._label}, but the model uses "
-                f"{_tokenizer_label(name, fingerprint)}; create a table with the model's tokenizer "
-                "(IDF.from_corpus), or use the model that the table was created with"
+                f"{_tokenizer_label(name, fingerprint)}. Create a table with the model's tokenizer "
+                "(IDF.from_corpus), or use the model that the table was created with."
             )
 
     @property
@@ -136,7 +136,7 @@ class IDF:
         column: str = "text",
         processes: int | None = None,
     ) -> IDF:
-        """Count the document frequencies of a corpus; each string is a document.
+        """Count the document frequencies of a corpus. Each string is a document.
 
         Repeated strings are counted each time. If a `Dataset` is stored in files, `datasets` caches
         its counts, so that the next call does not read the texts again.
@@ -144,19 +144,19 @@ class IDF:
         Args:
             corpus: a sequence of strings, a `datasets.Dataset`, one of its columns, or a stream
                 (`datasets.IterableDataset`). If a cell is a list, each string is a document.
-            tokenizer: a transformers tokenizer; tokens that it flags as special are not counted.
+            tokenizer: a transformers tokenizer. Tokens that it flags as special are not counted.
             max_length: number of tokens, including special tokens, to which documents are
-                truncated; None: no limit.
+                truncated. None: no limit.
             column: column of a data set, by default "text" or else the only column with text.
-            processes: number of processes for a `Dataset` or list; None: one with several threads.
+            processes: number of processes for a `Dataset` or list. None: one with several threads.
 
         Returns:
             The table, with one entry per token id.
 
         Raises:
-            InputError: `corpus`, `max_length` or `processes` has a different type; `corpus` is
-                empty, contains something other than strings or lacks the column; `max_length` is
-                too small for one token; `processes` is less than 1.
+            InputError: `corpus`, `max_length` or `processes` has a different type. `corpus` is
+                empty, contains something other than strings or lacks the column. `max_length` is
+                too small for one token. `processes` is less than 1.
 
         >>> from transformers import BertTokenizer
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "sat"]
@@ -188,14 +188,14 @@ class IDF:
             frequency[np.asarray(row["token_ids"][0], dtype=np.int64)] += row["counts"][0]
             digests |= {*map(str, row["digests"][0])}
         if not documents:
-            raise InputError("corpus is empty; pass at least one document")
+            raise InputError("corpus is empty. Pass at least one document.")
         sample = tuple(sorted(digests)[:DISTINCT])
         return cls(documents, frequency, fingerprint, name, sample)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the table to the JSON file `path` atomically, replacing an existing file.
 
-        Raises OSError if writing fails; an existing file is then unchanged.
+        Raises OSError if writing fails. An existing file is then unchanged.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -248,8 +248,8 @@ class IDF:
             ) from None
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             raise InputError(
-                f"{name} is damaged or is not an idf table of version {IDF_VERSION}; update "
-                f"infolm-metric, or {IDF_REMEDY}"
+                f"{name} is damaged or is not an idf table of version {IDF_VERSION}. Update "
+                f"infolm-metric, or {IDF_REMEDY}."
             ) from None
 
 
@@ -280,7 +280,7 @@ class CorpusStatistics:
 
     @property
     def distinct_documents(self) -> int:
-        """Minimum number of distinct documents over the sides, at most 10; 0 without documents.
+        """Minimum number of distinct documents over the sides, at most 10. 0 without documents.
 
         >>> table = IDF(2, np.array([2]), "5f2e", digests=("a0",))
         >>> CorpusStatistics({"references": table}).distinct_documents
@@ -289,7 +289,7 @@ class CorpusStatistics:
         return min((len(table.digests) for table in self.tables.values()), default=0)
 
     def idf_tables(self, settings: Any) -> tuple[IDF | None, IDF | None]:
-        """Return the tables for candidates and references; None means uniform weights.
+        """Return the tables for candidates and references. None means uniform weights.
 
         Weights are uniform for a corpus with fewer than two distinct documents.
         """

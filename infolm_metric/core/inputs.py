@@ -144,11 +144,11 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
     candidates = as_list("predictions", predictions)
     groups = as_list("references", references)
     if len(candidates) != len(groups):
-        remedy = "; pass one reference, or one list of references, per prediction"
+        remedy = ". Pass one reference, or one list of references, per prediction."
         if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
             remedy = (
-                f"; for references in sacreBLEU's format (one list of {len(candidates)} texts per "
-                "reference set), pass list(zip(*references))"
+                f". For references in sacreBLEU's format (one list of {len(candidates)} texts per "
+                "reference set), pass list(zip(*references))."
             )
         sizes = counted(len(candidates), "prediction"), counted(len(groups), "reference")
         raise InputError(
@@ -158,7 +158,7 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
     if allow_empty and not candidates:
         return Pairs([], [])
     if not candidates:
-        raise InputError("predictions and references are empty; pass at least one pair")
+        raise InputError("predictions and references are empty. Pass at least one pair.")
     check_texts("predictions", candidates)
     several, checked_groups = _is_list(groups[0]), list[list[str]]()
     for index, group in enumerate(groups):
@@ -167,7 +167,7 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
             kinds = ("a string", "a list")
             raise InputError(
                 f"references must be all strings or all lists of strings, but references[0] is "
-                f"{kinds[several]} and {name} is {kinds[not several]}; convert them"
+                f"{kinds[several]} and {name} is {kinds[not several]}. Convert them."
             )
         if not several or not _is_list(group):
             check_text(name, group)
@@ -175,7 +175,9 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
         elif texts := check_texts(name, group):
             checked_groups.append(texts)
         else:
-            raise InputError(f"{name} is an empty list; pass at least one reference per prediction")
+            raise InputError(
+                f"{name} is an empty list. Pass at least one reference per prediction."
+            )
     return Pairs(candidates, checked_groups, several)
 
 
@@ -197,7 +199,7 @@ def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
         texts = [references] if isinstance(references, str) else references
         group = check_texts(f"{name}[1]", texts)
         if not group:
-            raise InputError(f"{name}[1] is an empty list; pass at least one reference")
+            raise InputError(f"{name}[1] is an empty list. Pass at least one reference.")
         yield candidate, group
 
 
@@ -212,7 +214,7 @@ def is_blank(text: str) -> bool:
 
 
 def check_texts(name: str, texts: Any) -> list[str]:
-    """Check that a sequence contains only strings, and return it as a list; it may be empty.
+    """Check that a sequence contains only strings, and return it as a list. It may be empty.
 
     >>> check_texts("texts", ("a", "b"))
     ['a', 'b']
@@ -228,21 +230,21 @@ def check_text(name: str, text: Any) -> None:
 
     >>> check_text("predictions[3]", None)
     Traceback (most recent call last):
-    infolm_metric.InputError: predictions[3] must be a string, got None; remove the pair or use ...
+    infolm_metric.InputError: predictions[3] must be a string, got None. Remove the pair or use ...
     """
     if not isinstance(text, str):
         label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
-        remedy = "remove the pair or use an empty string" if is_missing(text) else "convert it"
+        remedy = "Remove the pair or use an empty string." if is_missing(text) else "Convert it."
         if _holds_integers(text):
-            remedy += ". Decode token ids with tokenizer.batch_decode (and remove -100 first)"
-        raise InputError(f"{name} must be a string, got {label}; {remedy}")
+            remedy += " Decode token ids with tokenizer.batch_decode (and remove -100 first)."
+        raise InputError(f"{name} must be a string, got {label}. {remedy}")
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise InputError(
                 f"{name} must be valid Unicode, got a lone surrogate ({text[error.start]!a}) at "
-                f"character {error.start}; decode the text correctly or remove the character"
+                f"character {error.start}. Decode the text correctly or remove the character."
             ) from None
 
 
@@ -253,11 +255,11 @@ def is_missing(text: Any) -> bool:
 
 
 def as_list(name: str, values: Any) -> list[Any]:
-    """Convert a sequence to a list; raise InputError for strings, tables and other values."""
+    """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
     if isinstance(values, str | bytes):
         raise InputError(
-            f"{name} must be a list of strings, got the string {_brief.repr(values)}; wrap it in a "
-            f"list: [{_brief.repr(values)}]"
+            f"{name} must be a list of strings, got the string {_brief.repr(values)}. Wrap it in a "
+            f"list: [{_brief.repr(values)}]."
         )
     if _is_table(values):
         raise InputError(

@@ -24,11 +24,11 @@ _TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
 # Messages by kind of warning.
 WARNING_MESSAGES = {
     "too_long": "{count} of {texts} texts exceed the model's maximum length and were "
-    "truncated; set long_text='window' to score them in full",
+    "truncated. Set long_text='window' to score them in full.",
     "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
-    "truncated, starting with the longer text; shorten the texts",
+    "truncated, starting with the longer text. Shorten the texts.",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens), so their "
-    "scores are not meaningful; check the input",
+    "scores are not meaningful. Check the input.",
     "blank_references": "blank references were left out if their candidate has other references "
     "({count} in total). Check the input if they are not padding",
     "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so the "
@@ -38,22 +38,22 @@ WARNING_MESSAGES = {
     "they differ only in masked tokens. Set idf=False or idf='bundled', or interpolation > 0 if "
     "the texts have only one token",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
-    f"frequency of 0 and were weighted uniformly; set idf to {_TABLE}",
+    f"frequency of 0 and were weighted uniformly. Set idf to {_TABLE}.",
     "few_weighted": "in {count} of {texts} texts, as in texts from a template, fewer than half of "
     "the tokens have a noticeable IDF weight, so baselines of prose do not apply. Set idf=False or "
     "idf='bundled', or create a baseline from your own texts with `infolm baseline`",
     "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example emoji or "
-    "another script, so the model cannot distinguish them; use a model with a suitable vocabulary",
+    "another script, so the model cannot distinguish them. Use a model with a suitable vocabulary.",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
-    "letters; their scores are not meaningful because the model was trained on English prose; use "
-    "a model trained on such texts",
+    "letters. Their scores are not meaningful because the model was trained on English prose. Use "
+    "a model trained on such texts.",
     "thinking": "{count} of {texts} texts contain reasoning such as <think>...</think>, which is "
     "scored as part of the text. Remove it, or use the metric answer_check, which removes it "
     "(strip_thinking=True)",
-    "one_document": "IDF needs at least two distinct documents; using uniform weights (as with "
-    f"idf=False); set idf to {_TABLE} for other weights",
+    "one_document": "IDF needs at least two distinct documents. Using uniform weights (as with "
+    f"idf=False). Set idf to {_TABLE} for other weights.",
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
-    f"documents; set idf to {_TABLE}, or to False for uniform weights",
+    f"documents. Set idf to {_TABLE}, or to False for uniform weights.",
 }
 # Warnings that a result counts; it also counts all "pairs", "texts" and "tokens", and the pairs
 # with "identical" token ids.
@@ -78,7 +78,7 @@ def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
 def unknown_tokens(counts: Mapping[str, int]) -> tuple[int, int]:
     """Return the numbers of unknown tokens and of all tokens.
 
-    In a combination of metrics, they belong to the tokenizer with the larger fraction; the other
+    In a combination of metrics, they belong to the tokenizer with the larger fraction. The other
     metric's counts start with "other_".
 
     >>> unknown_tokens({"tokens": 40, "other_tokens": 20, "other_unknown_tokens": 3})
@@ -113,7 +113,7 @@ def is_reliable(counts: Mapping[str, int]) -> bool:
 
 
 def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
-    """Issue one warning per kind, at the user's line; `messages` overrides WARNING_MESSAGES."""
+    """Issue one warning per kind, at the user's line. `messages` overrides WARNING_MESSAGES."""
     messages = {**WARNING_MESSAGES, **messages}
     totals = {name: counts.get(name, 0) for name in ("pairs", "texts")}
     for kind, count in nonzero_counts(counts).items():
@@ -168,10 +168,10 @@ class Result(Mapping[str, Any]):
             or pairs per warning.
         several: True if a list of score names was requested, even a list of one name.
         rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
-            unrelated texts; empty without a baseline.
+            unrelated texts. Empty without a baseline.
         baseline: statistics of the scores of unrelated texts, by score name, for the most common
-            number of references; None if no baseline matches.
-        verdicts: verdicts on the answers, [pairs], of answer_check; otherwise empty.
+            number of references. None if no baseline matches.
+        verdicts: verdicts on the answers, [pairs], of answer_check. Otherwise empty.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
     >>> result = Result("infolm", scores, Signature({"idf": False}), higher_is_better=False)
@@ -321,7 +321,7 @@ def join_results(parts: Sequence[Result]) -> Result:
     for part in parts:
         if difference := first.signature.differences(part.signature):
             raise InputError(
-                f"the signatures of the parts differ: {difference}; score all parts again"
+                f"the signatures of the parts differ: {difference}. Score all parts again."
             )
     whole = ChunkScores.join(
         [ChunkScores(part.scores, part.counts, part.verdicts) for part in parts]
@@ -331,7 +331,7 @@ def join_results(parts: Sequence[Result]) -> Result:
 
 
 def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
-    """Add up the counts of parts of a corpus; for few_documents, return the maximum.
+    """Add up the counts of parts of a corpus. For few_documents, return the maximum.
 
     >>> add_counts([Counter(texts=3, empty=1), Counter(texts=5, few_documents=2)])
     Counter({'texts': 8, 'few_documents': 2, 'empty': 1})

@@ -85,7 +85,7 @@ class Scorer(ABC, Generic[S]):
         return f"{type(self).__name__}({', '.join(labels)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle only the settings; each copy loads its own model."""
+        """Copy and pickle only the settings. Each copy loads its own model."""
         return type(self), (self.settings,)
 
     def score(
@@ -214,7 +214,7 @@ class Scorer(ABC, Generic[S]):
         return texts[int(best)]
 
     def unload(self) -> None:  # noqa: B027
-        """Free the model and the cache; the next call loads the model again."""
+        """Free the model and the cache. The next call loads the model again."""
 
     # Methods for commands, jobs, distributed scoring and the demo; arguments are already checked.
 
@@ -254,7 +254,7 @@ class Scorer(ABC, Generic[S]):
     # Implemented by a metric.
 
     def make_run(self, settings: S, baseline: Baseline | None) -> Run[S]:
-        """Return a run without corpus statistics; the lock is held."""
+        """Return a run without corpus statistics. The lock is held."""
         return self.run_type(scorer=self, settings=settings, baseline=baseline)
 
     def bounds(self, settings: S, name: str) -> tuple[float, float]:
@@ -318,7 +318,7 @@ class Run(ABC, Generic[S]):
         return self.baseline.sign(signature) if self.baseline else signature
 
     def score(self, pairs: Pairs, verbose: bool = False) -> Result:
-        """Score a part of the corpus; with a baseline, also rescale the scores."""
+        """Score a part of the corpus. With a baseline, also rescale the scores."""
         with self.scorer.lock:
             counts = Counter(pairs.counts)
             stats = self.unrelated(counts) if self.baseline else {}
@@ -418,7 +418,7 @@ class Run(ABC, Generic[S]):
 
     @abstractmethod
     def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
-        """Score a chunk of pairs; the lock is held."""
+        """Score a chunk of pairs. The lock is held."""
 
     def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Count the documents in `texts`, whose keys are "candidates" and "references"."""

@@ -55,7 +55,7 @@ class Settings:
     describes its values in messages, by default by their types.
 
     Raises:
-        InputError: a value is invalid; the message names the setting.
+        InputError: a value is invalid. The message names the setting.
     """
 
     # Name of the metric in results and signatures.
@@ -76,17 +76,17 @@ class Settings:
 
     @classmethod
     def of(cls, **values: Any) -> Self:
-        """Return settings with these values; raise InputError for an unknown name.
+        """Return settings with these values. Raise InputError for an unknown name.
 
         >>> Settings.of(temprature=2)
         Traceback (most recent call last):
-        infolm_metric.InputError: unknown setting 'temprature'; known: none
+        infolm_metric.InputError: unknown setting 'temprature'. Known: none
         """
         check_names(values, field_types(cls))
         return cls(**values)
 
     def replace(self, **values: Any) -> Self:
-        """Return a copy with changed values; raise InputError for an unknown name."""
+        """Return a copy with changed values. Raise InputError for an unknown name."""
         check_names(values, field_types(type(self)))
         return dataclasses.replace(self, **values) if values else self
 
@@ -138,7 +138,7 @@ class Settings:
         return self.replace(**{self.names_field: name}) if self.names_field else self
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the settings that can change a score; the scorer adds the model's fields."""
+        """Return the settings that can change a score. The scorer adds the model's fields."""
         fields: dict[str, object] = {}
         for field in ordered_fields(type(self)):
             name, value = field.metadata.get("signature", field.name), getattr(self, field.name)
@@ -175,15 +175,15 @@ class ModelSettings(Settings):
     """Settings of metrics that encode texts with a model.
 
     Args:
-        model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline);
-            default: ${model_variable} if set, else {default_model}. INFOLM_MODEL=bundled selects
+        model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline).
+            Default: ${model_variable} if set, else {default_model}. INFOLM_MODEL=bundled selects
             the bundled model of each metric.
         model_revision: branch, tag or commit of a model on the Hub.
-        max_length: maximum number of tokens per text, including special tokens; default: the
+        max_length: maximum number of tokens per text, including special tokens. Default: the
             model's limit.
         long_text: handling of longer texts: truncate, window (overlapping windows) or error.
         batch_size: number of sequences per forward pass, or "auto".
-        device: cpu, cuda, cuda:1, ...; default: a GPU with free memory, else the CPU.
+        device: cpu, cuda, cuda:1 and so on. Default: a GPU with free memory, else the CPU.
         dtype: float32, bfloat16 or float16.
         tokenize_processes: number of processes that tokenize the corpus for IDF weights.
         reuse_memory: maximum size of the cache of encodings, in bytes.
@@ -217,8 +217,8 @@ class ModelSettings(Settings):
                 object.__setattr__(self, name, str(getattr(self, name)).removeprefix("torch."))
         if isinstance(self.device, int):
             raise InputError(
-                f"device must be a name such as 'cpu' or 'cuda:0', got {self.device!r}; "
-                f"use device='cuda:{self.device:d}' for this GPU"
+                f"device must be a name such as 'cpu' or 'cuda:0', got {self.device!r}. "
+                f"Use device='cuda:{self.device:d}' for this GPU."
             )
         super().__post_init__()
         for name in ("max_length", "batch_size", "tokenize_processes"):
@@ -249,7 +249,7 @@ class ModelSettings(Settings):
         similar = get_close_matches(str(name).lower(), [BUNDLED], cutoff=0.75)
         if similar and name != BUNDLED and "/" not in str(name):
             source = "model_name_or_path" if self.model_name_or_path else self.model_variable
-            raise InputError(f"unknown {source} {name!r}; did you mean {BUNDLED!r}?")
+            raise InputError(f"unknown {source} {name!r}. Did you mean {BUNDLED!r}?")
         return str(name)
 
 
@@ -259,7 +259,7 @@ class EncodingSettings(ModelSettings):
 
     Args:
         idf: token weights: references (IDF of the references), separate (IDF of each side), none
-            (uniform), bundled (IDF of English prose; requires the vocabulary of the bundled
+            (uniform), bundled (IDF of English prose, requires the vocabulary of the bundled
             models), or a file written by infolm idf.
         multi_reference: reduction over several references: {best_of_references} or mean.
     """
@@ -312,12 +312,12 @@ def descriptions(settings: type[Settings]) -> Mapping[str, str]:
 
 
 def flags(field: dataclasses.Field[Any]) -> tuple[str, ...]:
-    """Return a field's command-line flags; empty if it is not an option."""
+    """Return a field's command-line flags, or () if it is not an option."""
     return tuple(field.metadata.get("flags", ("--" + field.name.replace("_", "-"),)))
 
 
 def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str, Any]:
-    """Return the arguments with which argparse adds a field as an option; the default is None.
+    """Return the arguments with which argparse adds a field as an option. The default is None.
 
     >>> option(ModelSettings, ordered_fields(ModelSettings)[2])["metavar"]
     'N'
@@ -367,7 +367,7 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
         words = ("references", "separate", "none", BUNDLED)
         raise InputError(
             "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path to a "
-            f"saved table, but there is no file {str(path)!r}; create one with `infolm idf`, or "
-            f"use a known word ({nearest(value, words)})"
+            f"saved table, but there is no file {str(path)!r}. Create one with `infolm idf`, or "
+            f"use a known word. {nearest(value, words)}"
         )
     return IDF.load(path)

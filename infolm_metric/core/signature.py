@@ -13,7 +13,7 @@ _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
 
 
 class Signature(str):
-    """Signature string `name:value|name:value`; `fields` maps names to values, in order.
+    """Signature string `name:value|name:value`. `fields` maps names to values, in order.
 
     `defaults` are the names of the fields whose values are defaults, for `short`. In the string,
     `|` and `%` in values are escaped as %7C and %25. False is written as "no" and None as "none".
@@ -51,7 +51,7 @@ class Signature(str):
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Parse a signature string; raise InputError if a field has no value.
+        """Parse a signature string. Raise InputError if a field has no value.
 
         >>> Signature.parse("metric:infolm|model:a%7Cb").fields
         {'metric': 'infolm', 'model': 'a|b'}
@@ -92,7 +92,7 @@ class Signature(str):
         return {f"{prefix}.{name}": word for name, word in self.fields.items()}
 
     def differences(self, other: Signature) -> str:
-        """Describe how another signature differs from this one; return "" if it does not.
+        """Describe how another signature differs from this one, or return "".
 
         >>> Signature({"temperature": 1.0}).differences(Signature({"temperature": 2.0}))
         'temperature is 2.0 instead of 1.0'

@@ -74,7 +74,7 @@ def check_max_length(
             f"got {max_length!r}"
         )
     if max_length is not None and limit is not None and max_length > limit:
-        remedy = "; use long_text='window' for longer texts" if texts == 1 else ""
+        remedy = ". Use long_text='window' for longer texts." if texts == 1 else ""
         raise InputError(
             f"max_length must be at most {limit}, the model's maximum length, got "
             f"{max_length!r}{remedy}"
@@ -82,7 +82,7 @@ def check_max_length(
 
 
 def device_limit(limits: Mapping[str, int], device: str) -> int:
-    """Return the limit for a device type; types without an entry have the CPU's limit.
+    """Return the limit for a device type. Types without an entry have the CPU's limit.
 
     >>> device_limit(TOKENS_PER_BATCH, "mps")
     4096
@@ -157,9 +157,9 @@ def find_template(tokenizer: Any) -> Template:
 def tokenize(
     tokenizer: Any, texts: Sequence[str], max_length: int | None, long_text: str
 ) -> Iterator[TokenizedText]:
-    """Tokenize texts; `max_length` includes special tokens.
+    """Tokenize texts. `max_length` includes special tokens.
 
-    Positions that the tokenizer flags as special are not maskable; unknown tokens and special
+    Positions that the tokenizer flags as special are not maskable. Unknown tokens and special
     strings in the text are maskable. Depending on `long_text`, texts longer than `max_length` are
     truncated ("truncate"), returned whole ("window") or rejected with an InputError ("error").
     """
@@ -184,8 +184,8 @@ def tokenize(
             if text.too_long and long_text == "error":
                 raise InputError(
                     f"texts must have at most max_length={max_length!r} tokens, got {len(ids)}: "
-                    f"{texts[start + offset][:60]!r}...; shorten the text, or set "
-                    f"long_text='truncate' or long_text='window'"
+                    f"{texts[start + offset][:60]!r}.... Shorten the text, or set "
+                    f"long_text='truncate' or long_text='window'."
                 )
             if text.too_long and long_text == "truncate":
                 assert max_length is not None
@@ -203,7 +203,7 @@ def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
 
 
 def windows(text: TokenizedText, template: Template, max_length: int | None) -> list[Window]:
-    """Divide a text with maskable tokens into overlapping windows; a short text is one window."""
+    """Divide a text with maskable tokens into overlapping windows. A short text is one window."""
     positions = np.flatnonzero(text.maskable)
     if max_length is None or len(text.ids) <= max_length:
         return [Window(text.ids, np.arange(len(positions)), positions)]

@@ -3,8 +3,8 @@
 The KL, alpha, Renyi and beta divergences are special cases or limits of the scale-invariant AB
 divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134). The published formula subtracts nearly
 equal numbers if alpha, beta or their sum is close to 0, or if p is close to q. `_ends` rewrites the
-formula as a sum of terms >= 0. `log_p` and `log_q` are normalized log-probabilities, [..., vocab];
-results are float64.
+formula as a sum of terms >= 0. `log_p` and `log_q` are normalized log-probabilities, [..., vocab].
+Results are float64.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SERIES_BELOW = 2.0**-6  # exp(y) - 1 - y loses 7 bits at this y; 6 terms of its 
 
 
 def ab_value(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> Tensor:
-    """Return the AB divergence, [...]; `total` is a + b without rounding error."""
+    """Return the AB divergence, [...]. `total` is a + b without rounding error."""
     parts, width = [], 0.0
     for log_w, log_v, y, step in _ends(log_p, log_q, a, b, total):
         parts.append(_rise(log_w, log_v, y) / step)

@@ -77,7 +77,7 @@ def distributions(
             "predictions",
             settings.dtype,
             f" and temperature={min(temperatures):g}",
-            "increase the temperature, or ",
+            "Increase the temperature. ",
         )
     return by_key
 
@@ -133,7 +133,7 @@ class MaskedWindow:
 
 @dataclass(frozen=True)
 class Batch:
-    """Masked contexts of equal length; the contexts of a text are adjacent."""
+    """Masked contexts of equal length. The contexts of a text are adjacent."""
 
     ids: Tensor  # int64 [contexts, tokens]
     positions: Tensor  # int64 [contexts, positions]
@@ -307,7 +307,7 @@ def token_distribution(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
 def interpolate(
     texts: Sequence[WeightedText], encodings: Mapping[Hashable, Tensor], weight: float
 ) -> Tensor:
-    """Return log((1 - weight) p + weight m), float64 [texts, vocab]; m is the `token_distribution`.
+    """Return log((1 - weight) p + weight m), float64 [texts, vocab]. m: see `token_distribution`.
 
     Jelinek-Mercer interpolation (Zhai and Lafferty 2004). Texts without tokens keep their p.
     """

@@ -18,7 +18,7 @@ class TextView:
     """The model's predictions for one text.
 
     Attributes:
-        tokens: tokens by position, [positions]; a single mask token if no token is maskable.
+        tokens: tokens by position, [positions]. A single mask token if no token is maskable.
         weights: float64 [positions], summing to 1.
         log_predictions: log-probabilities, float64 [positions, vocab].
         log_distribution: logarithm of the weighted mean of the probabilities over all positions,
@@ -59,7 +59,7 @@ class Explanation:
         signature: signature of the score.
         candidate: predictions for the candidate.
         reference: predictions for the reference.
-        shares: contribution of each vocabulary entry, float64 [vocab], >= 0; their sum is `score`.
+        shares: contribution of each vocabulary entry, float64 [vocab], >= 0. Their sum is `score`.
         vocabulary: vocabulary entries as strings, [vocab].
     """
 

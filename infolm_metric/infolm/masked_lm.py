@@ -18,7 +18,7 @@ MASKED_LM = Architecture(
     AutoModelForMaskedLM,
     fits=lambda config: type(config) in MODEL_FOR_MASKED_LM_MAPPING,
     unfit="which has no masked-LM head in transformers",
-    remedy='choose a masked language model such as "google-bert/bert-base-uncased" or "bundled"',
+    remedy='Choose a masked language model such as "google-bert/bert-base-uncased" or "bundled".',
     part="masked-LM head",
     masks=True,
 )
@@ -75,7 +75,7 @@ class MaskedLM(ModelWithHead):
         return logits
 
     def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return logits [contexts * masks, vocab]; the head runs at the masked positions only."""
+        """Return logits [contexts * masks, vocab]. The head runs at the masked positions only."""
         model = self.model
         # Some heads multiply by the embeddings without a linear layer.
         rule = row_rule(model.get_input_embeddings().weight)

@@ -1,6 +1,6 @@
 """Table of the information measures: names, parameter domains, symmetrizations and upper bounds.
 
-p is the reference and q the candidate. All measures are >= 0 and 0 if p = q; lower is better. The
+p is the reference and q the candidate. All measures are >= 0 and 0 if p = q. Lower is better. The
 functions accept a `measure` as a `Measure`, a name or an alias, and `alpha` and `beta` as Python,
 numpy or torch scalars. This module does not import torch, so that settings and documentation can
 use it. To add a measure, add an entry here and one to `measures.FORMULAS`.
@@ -51,7 +51,7 @@ class Measure:
         description: short explanation, for documentation.
         parameters: parameters of the formula.
         joint_domain: description of the valid combinations of parameters.
-        accepts: function that returns True for a valid combination of parameters; None: all are.
+        accepts: function that returns True for a valid combination of parameters. None accepts all.
         symmetric: True if D(p,q) = D(q,p).
         upper_bound: upper bound of D(p,q) and D(q,p), or a function of the parameters.
         jensen_bound: upper bound of D(p, (p+q)/2), or a function of the parameters.
@@ -93,7 +93,7 @@ def _ab_jensen_bound(alpha: float, beta: float) -> float:
     return math.log(2) / alpha if alpha > 0.0 and alpha + beta == 1.0 else math.inf
 
 
-_CICHOCKI = "Cichocki, Cruces and Amari 2011; Colombo et al. 2022"
+_CICHOCKI = "Cichocki, Cruces and Amari 2011, Colombo et al. 2022"
 _MEASURES = (
     Measure(
         "kl_divergence",
@@ -114,7 +114,7 @@ _MEASURES = (
     Measure(
         "renyi_divergence",
         expression="log(sum p^alpha q^(1-alpha)) / (alpha-1)",
-        description="KL(p, q) as alpha -> 1; large alphas emphasize the largest ratio p/q",
+        description="KL(p, q) as alpha -> 1, large alphas emphasize the largest ratio p/q",
         parameters=(Parameter("alpha", "any number > 0 except 1", lambda a: a > 0.0 and a != 1.0),),
         # Increases with alpha to log max p/m, and p/m <= 2.
         jensen_bound=math.log(2),
@@ -122,7 +122,7 @@ _MEASURES = (
     Measure(
         "beta_divergence",
         expression="ab_divergence with alpha = 1",
-        description="the paper's gamma divergence; KL(p, q) as beta -> 0",
+        description="the paper's gamma divergence, KL(p, q) as beta -> 0",
         parameters=(
             Parameter("beta", "any number except 0 and -1", lambda b: b not in (0.0, -1.0)),
         ),
@@ -174,7 +174,7 @@ ALIASES: dict[str, str] = {
 
 
 def resolve(name: str | Measure) -> Measure:
-    """Return a measure by its full name or alias; a `Measure` is returned unchanged.
+    """Return a measure by its full name or alias. A `Measure` is returned unchanged.
 
     Raises InputError with the closest known name if `name` is unknown.
 
@@ -243,7 +243,7 @@ def parameter_grid(
 
 
 def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
-    """Convert the parameters of a measure to floats; raise InputError if one is not finite."""
+    """Convert the parameters of a measure to floats. Raise InputError if one is not finite."""
     numbers = {}
     for parameter in measure.parameters:
         value = {"alpha": alpha, "beta": beta}[parameter.name]
@@ -252,21 +252,21 @@ def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
             numbers[parameter.name] = check_value(parameter.name, scalar, float)
         except (TypeError, ValueError):
             raise InputError(
-                f"{measure.name} requires {parameter.name} to be {parameter.domain}, such as 0.5; "
+                f"{measure.name} requires {parameter.name} to be {parameter.domain}, such as 0.5, "
                 f"got {value!r}"
             ) from None
     return numbers
 
 
 def _domain_error(measure: Measure, parameters: dict[str, float]) -> str:
-    """Describe the domain that the parameters fall outside of; return "" if they are valid."""
+    """Describe the domain that the parameters fall outside of, or return ""."""
     for parameter in measure.parameters:
         name, number = parameter.name, parameters[parameter.name]
         if not parameter.accepts(number):
-            return f"{name} to be {parameter.domain}, such as 0.5; got {number!r}"
+            return f"{name} to be {parameter.domain}, such as 0.5, got {number!r}"
         if abs(number) > LARGEST_PARAMETER:
-            return f"{name} to be at most {LARGEST_PARAMETER:g} in magnitude; got {number!r}"
+            return f"{name} to be at most {LARGEST_PARAMETER:g} in magnitude, got {number!r}"
     if measure.accepts is None or measure.accepts(**parameters):
         return ""
     labels = ", ".join(f"{name}={number:g}" for name, number in parameters.items())
-    return f"{measure.joint_domain}; got {labels}"
+    return f"{measure.joint_domain}, got {labels}"

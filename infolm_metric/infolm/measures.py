@@ -2,8 +2,8 @@
 
 The nine measures compare normalized, finite log-probabilities [..., vocab] of any floating-point
 type: `log_p` of the reference and `log_q` of the candidate. Leading axes broadcast. Values are
-float64 [...], >= 0, and 0 if p = q; lower is better. They are continuous in `alpha` (a) and `beta`
-(b), which may be any numbers; at singular values, the limit is returned. Results that exceed
+float64 [...], >= 0, and 0 if p = q. Lower is better. They are continuous in `alpha` (a) and `beta`
+(b), which may be any numbers. At singular values, the limit is returned. Results that exceed
 float64 are replaced by the largest finite float64. Gradients are not supported.
 
 `compare` normalizes its input, checks parameters, symmetrizes the measure and applies its bounds.
@@ -71,13 +71,13 @@ def compare(
     alpha: Any = None,
     beta: Any = None,
 ) -> Tensor:
-    """Compare references with candidates; return float64 [...], at most `upper_bound`.
+    """Compare references with candidates, float64 [...], at most `upper_bound`.
 
     `measure` is a `Measure`, its name or an alias. `log_p` and `log_q` are normalized first, and
-    -inf is replaced by -1e50. `symmetrize` is "jeffreys", the mean of D(p,q) and D(q,p); "jensen",
-    the mean of D(p,m) and D(q,m) with m = (p+q)/2; "none", D(p,q); or "reverse", D(q,p). Distances
-    are symmetric and ignore it. `alpha` is a parameter of the alpha, Renyi and AB divergences, and
-    `beta` of the beta and AB divergences.
+    -inf is replaced by -1e50. `symmetrize` is "jeffreys" (the mean of D(p,q) and D(q,p)), "jensen"
+    (the mean of D(p,m) and D(q,m) with m = (p+q)/2), "none" (D(p,q)) or "reverse" (D(q,p)).
+    Distances are symmetric and ignore it. `alpha` is a parameter of the alpha, Renyi and AB
+    divergences, and `beta` of the beta and AB divergences.
 
     Raises InputError if `log_p` or `log_q` is not a tensor, and InputError if a name is unknown, a
     parameter is outside its domain, vocabularies differ, or a row contains NaN, +inf or only -inf.
@@ -107,7 +107,7 @@ class MeasureSpec(NamedTuple):
 
 
 def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Compare with each measure in `specs`, as `compare` does; return float64 [specs, ...].
+    """Compare with each measure in `specs`, as `compare` does, float64 [specs, ...].
 
     >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
     >>> specs = [MeasureSpec("kl"), MeasureSpec("l1")]
@@ -118,7 +118,7 @@ def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> 
 
 
 def compare_plans(plans: Sequence[Plan], log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Compare with measures whose parameters have been checked; return float64 [plans, ...]."""
+    """Compare with measures whose parameters have been checked, float64 [plans, ...]."""
     shape = _broadcast_shape(log_p, log_q)
     log_p = log_p.expand(shape).reshape(-1, shape[-1])
     log_q = log_q.expand(shape).reshape(-1, shape[-1])
@@ -134,12 +134,12 @@ def compare_plans(plans: Sequence[Plan], log_p: Tensor, log_q: Tensor) -> Tensor
 
 
 def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Compare all references with all candidates; return float64 [references, candidates].
+    """Compare all references with all candidates, float64 [references, candidates].
 
     `spec` is the measure with its parameters, `log_p` is [references, vocab], and `log_q` is
     [candidates, vocab]. Values match `compare` within 1e-9, and errors are the same. Most measures
     are computed by matrix products, which lose digits for values below 1e-6 and for parameters
-    within 1e-3 of a singular value; `compare` is used in these cases.
+    within 1e-3 of a singular value. `compare` is used in these cases.
 
     >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
     >>> print(", ".join(f"{x:.3f}" for x in compare_all(MeasureSpec("kl"), p, q)[0]))
@@ -237,12 +237,12 @@ def _broadcast_shape(log_p: Tensor, log_q: Tensor) -> torch.Size:
             return torch.broadcast_shapes(log_p.shape, log_q.shape)
     raise InputError(
         "log_p and log_q must have the same vocabulary on the last axis and leading axes that "
-        f"broadcast; got shapes {list(log_p.shape)} and {list(log_q.shape)}"
+        f"broadcast, got shapes {list(log_p.shape)} and {list(log_q.shape)}"
     )
 
 
 def _normalize(name: str, log_p: Tensor) -> Tensor:
-    """Normalize log-probabilities; return float64 [..., vocab], all entries >= LOWEST_LOG."""
+    """Normalize log-probabilities, float64 [..., vocab], all entries >= LOWEST_LOG."""
     log_p = to_float64(log_p).log_softmax(-1).clamp(min=LOWEST_LOG)
     if log_p[..., 0].isnan().any():  # one invalid entry makes its whole row NaN
         raise InputError(f"{name} must contain log-probabilities, got NaN, +inf or a row of -inf")
@@ -253,12 +253,12 @@ def _normalize(name: str, log_p: Tensor) -> Tensor:
 
 
 def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Kullback-Leibler divergence, sum p log(p/q), in nats; the paper's "JS" with "jeffreys"."""
+    """Kullback-Leibler divergence, sum p log(p/q), in nats. The paper's "JS" with "jeffreys"."""
     return kl_terms(log_p, log_q).sum(-1)
 
 
 def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
-    """Alpha divergence, (S(a,1-a) - 1) / (a(a-1)); KL(p, q) at a = 1, KL(q, p) at a = 0."""
+    """Alpha divergence, (S(a,1-a) - 1) / (a(a-1)). KL(p, q) at a = 1, KL(q, p) at a = 0."""
     # S(a,1-a) = exp(a(a-1) AB), and AB is accurate even if S is close to 1.
     factor = nonzero(alpha * (alpha - 1.0))
     value = torch.expm1(factor * ab_value(log_p, log_q, alpha, 1.0 - alpha, 1.0)) / factor
@@ -266,12 +266,12 @@ def alpha_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
 
 
 def renyi_divergence(log_p: Tensor, log_q: Tensor, alpha: float) -> Tensor:
-    """Renyi divergence, log S(a,1-a) / (a-1) = a AB(a,1-a), in nats, a > 0; KL(p, q) at a = 1."""
+    """Renyi divergence, log S(a,1-a) / (a-1) = a AB(a,1-a), in nats, a > 0. KL(p, q) at a = 1."""
     return alpha * ab_value(log_p, log_q, alpha, 1.0 - alpha, 1.0)
 
 
 def beta_divergence(log_p: Tensor, log_q: Tensor, beta: float) -> Tensor:
-    """Beta divergence (the paper's gamma divergence), AB with a = 1; KL(p, q) at b = 0."""
+    """Beta divergence (the paper's gamma divergence), AB with a = 1. KL(p, q) at b = 0."""
     return ab_divergence(log_p, log_q, 1.0, beta)
 
 
@@ -379,7 +379,7 @@ class Formula(NamedTuple):
         value: the measure, [..., vocab] -> [...].
         terms: the contribution of each vocabulary entry, [..., vocab] -> [..., vocab], >= 0.
         matrix: the measure for all pairs, [references, vocab] and [candidates, vocab] ->
-            [references, candidates]; NaN for pairs that need `value`. None if all pairs do.
+            [references, candidates]. NaN for pairs that need `value`. None if all pairs do.
     """
 
     value: Callable[..., Tensor]

@@ -78,7 +78,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
     def encode(
         self, texts: Texts, progress: Progress = no_progress, temperatures: Sequence[float] = ()
     ) -> dict[Hashable, Tensor]:
-        """Return log p by text key: float64 [vocab]; with `temperatures`, [temperatures, vocab]."""
+        """Return log p by text key, float64 [vocab] or [temperatures, vocab]."""
         settings, models = self.settings, self.scorer.models
         model, options = models.model(settings), (self.limit, settings.masking)
         distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
@@ -107,7 +107,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings
     ) -> dict[str, np.ndarray]:
-        """Compute all requested measures; return float64 [pairs] by name."""
+        """Compute all requested measures, float64 [pairs] by name."""
         values = self.compare_plans(self.plans, candidates, references, encodings)
         return dict(zip(self.settings.names, values, strict=True))
 
@@ -131,7 +131,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         return values
 
     def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
-        """Compare all candidates with all references; return float64 [candidates, references]."""
+        """Compare all candidates with all references, float64 [candidates, references]."""
         settings, (name,) = self.settings, self.settings.names
         log_q, log_p = (
             interpolate(texts, encodings, settings.interpolation)
@@ -189,7 +189,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
 
 
 class InfoLMScorer(EncodingScorer[InfoLMSettings]):
-    """InfoLM scorer; the model is loaded on first use and kept.
+    """InfoLM scorer. The model is loaded on first use and kept.
 
     `settings` is an `InfoLMSettings` object, or None for the defaults. Settings can also be passed
     as keyword arguments, which every method accepts for a single call. The class and its methods
@@ -231,15 +231,15 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         idfs: Sequence[bool | str | IDF] | None = None,
         **changed: Any,
     ) -> list[tuple[InfoLMSettings, Result]]:
-        """Score pairs with every combination of the listed values; encode each text once.
+        """Score pairs with every combination of the listed values. Encode each text once.
 
-        Return the settings and the result of each combination; the result equals the result of
+        Return the settings and the result of each combination. The result equals the result of
         `score` with these settings. Each measure in `information_measure` is combined only with the
-        parameters it uses; values outside its domain, such as alpha = 1, are skipped.
+        parameters it uses. Values outside its domain, such as alpha = 1, are skipped.
 
         `predictions` and `references` are as in `score`. The lists are `temperatures` (values > 0),
         `interpolations` (0 to 1), `alphas` and `betas` (finite numbers), and `idfs` (values of
-        `idf`); None means the value in the settings. `changed` overrides settings for this call.
+        `idf`). None means the value in the settings. `changed` overrides settings for this call.
         """
         pairs = check_pairs(predictions, references)
         lists = {
@@ -406,7 +406,7 @@ class SweepPlan:
         if not grid:
             raise InputError(
                 f"alphas={alphas} and betas={betas} contain no values in the domain of "
-                f"{', '.join(names)}; see measures.MEASURES for the domains"
+                f"{', '.join(names)}. See measures.MEASURES for the domains."
             )
         return cls(grid)
 
@@ -420,7 +420,7 @@ class SweepPlan:
     ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
         """Group the indices of settings by IDF tables, then by temperature and interpolation.
 
-        Settings in a group share token weights; settings in a subgroup also share distributions.
+        Settings in a group share token weights. Settings in a subgroup also share distributions.
         """
         groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
         for index, settings in enumerate(self.grid):

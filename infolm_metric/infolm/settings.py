@@ -41,7 +41,7 @@ class InfoLMSettings(EncodingSettings):
     ['infolm', 'infolm_kl_divergence']
     >>> InfoLMSettings(temperature=0)
     Traceback (most recent call last):
-    infolm_metric.InputError: temperature must be > 0, got 0.0; values from 1 to 2 work best in ...
+    infolm_metric.InputError: temperature must be > 0, got 0.0. Values from 1 to 2 work best in ...
     """
 
     metric = "infolm"
@@ -67,8 +67,8 @@ class InfoLMSettings(EncodingSettings):
         object.__setattr__(self, "information_measure", names)
         if self.temperature <= 0:
             raise InputError(
-                f"temperature must be > 0, got {self.temperature!r}; values from 1 to 2 work best "
-                "in the paper"
+                f"temperature must be > 0, got {self.temperature!r}. Values from 1 to 2 work best "
+                "in the paper."
             )
         check_fraction("interpolation", self.interpolation, " (0 as in the paper)")
         for name in self.names:
@@ -76,8 +76,8 @@ class InfoLMSettings(EncodingSettings):
             if self.interpolation == 1 and not math.isfinite(self.upper_bound(name)):
                 raise InputError(
                     f"interpolation=1 needs a measure with an upper bound, got {name} with "
-                    f"symmetrize={self.symmetrize!r}; use a smaller interpolation, "
-                    "symmetrize='jensen' or a bounded measure such as fisher_rao_distance"
+                    f"symmetrize={self.symmetrize!r}. Use a smaller interpolation, "
+                    "symmetrize='jensen' or a bounded measure such as fisher_rao_distance."
                 )
 
     def upper_bound(self, measure: str) -> float:

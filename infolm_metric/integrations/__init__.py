@@ -17,13 +17,13 @@ def require(package: str) -> Iterator[None]:
     >>> with require("no-such-library"):
     ...     import no_such_library
     Traceback (most recent call last):
-    ImportError: no-such-library is required but not installed; run: pip install no-such-library
+    ImportError: no-such-library is required but not installed. Run: pip install no-such-library
     """
     try:
         yield
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"{package} is required but not installed; run: pip install {package}"
+            f"{package} is required but not installed. Run: pip install {package}"
         ) from error
 
 
@@ -37,7 +37,7 @@ def check_one_score(settings: Any) -> None:
 
 
 def present_references(name: str, references: Any) -> list[str]:
-    """Return a row's references without blank and missing ones; none if all are missing.
+    """Return a row's references without blank and missing ones, or None if all are missing.
 
     `references` is a string, a list of strings or None. `name` is its name in messages. Raises
     InputError for other types.
@@ -46,7 +46,7 @@ def present_references(name: str, references: Any) -> list[str]:
     (['Paris'], [])
     >>> present_references("answer[2]", 1969)
     Traceback (most recent call last):
-    infolm_metric.InputError: answer[2] must be a string, got 1969 (int); convert it...
+    infolm_metric.InputError: answer[2] must be a string, got 1969 (int). Convert it...
     """
     if is_missing(references):
         return []

@@ -23,25 +23,25 @@ with require("inspect-ai"):
 
 @scorer(metrics=[mean(), stderr()])
 def infolm(**settings: Any) -> Scorer:
-    """Score outputs against targets with InfoLM; lower is better."""
+    """Score outputs against targets with InfoLM. Lower is better."""
     return sample_scorer("infolm", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
 def baryscore(**settings: Any) -> Scorer:
-    """Score outputs against targets with BaryScore; lower is better."""
+    """Score outputs against targets with BaryScore. Lower is better."""
     return sample_scorer("baryscore", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
 def bertscore(**settings: Any) -> Scorer:
-    """Score outputs against targets with BERTScore; higher is better."""
+    """Score outputs against targets with BERTScore. Higher is better."""
     return sample_scorer("bertscore", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
 def menli(**settings: Any) -> Scorer:
-    """Score outputs against targets with MENLI; higher is better."""
+    """Score outputs against targets with MENLI. Higher is better."""
     return sample_scorer("menli", settings)
 
 

@@ -1,4 +1,4 @@
-"""Metrics for lm-evaluation-harness; importing this module registers them.
+"""Metrics for lm-evaluation-harness. Importing this module registers them.
 
 As with BLEU, references and outputs are collected, and the whole corpus is scored at the end. IDF
 is therefore estimated from all documents. Documents without a reference are left out. BERTScore is
@@ -37,7 +37,7 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
     """Return a document's references, output and settings, to be scored with the whole corpus.
 
     `references` contains the document's references, or a single entry with the list of references.
-    `predictions` is a list whose only entry is the output. `settings` are settings of the metric; a
+    `predictions` is a list whose only entry is the output. `settings` are settings of the metric. A
     task uses the settings of its first document. Blank and missing references are left out. Raises
     InputError if a text is not a string, or `predictions` has another length.
 
@@ -53,7 +53,7 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
 
 
 def document_metric(name: str) -> Callable[..., Item]:
-    """Return the function that lm-eval calls for each document; it checks the arguments."""
+    """Return the function that lm-eval calls for each document. It checks the arguments."""
     checked: list[dict[str, Any]] = []
 
     def check(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
@@ -75,8 +75,8 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
     def score(items: Sequence[Any]) -> float:
         if isinstance(items[0], int | float):
             raise InputError(
-                f"{name} requires texts, got the number {items[0]!r}; if doc_to_target returns "
-                "lists, pass the references with pass_through in process_results instead"
+                f"{name} requires texts, got the number {items[0]!r}. If doc_to_target returns "
+                "lists, pass the references with pass_through in process_results instead."
             )
         documents = [item for item in items if item[0]]
         _warn_about_missing(len(items) - len(documents), documents)

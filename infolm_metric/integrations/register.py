@@ -58,8 +58,8 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
     except OSError as error:
         raise OSError(
             f"cannot write the module scripts to the folder {str(root)!r}: "
-            f"{error.strerror or error}; set HF_MODULES_CACHE to a writable folder, or HF_HOME for "
-            "all Hugging Face caches"
+            f"{error.strerror or error}. Set HF_MODULES_CACHE to a writable folder, or HF_HOME for "
+            "all Hugging Face caches."
         ) from error
 
 

@@ -27,7 +27,7 @@ with require("torchmetrics"):
 class TextMetric(torchmetrics.Metric):
     """Metric that collects pairs of texts in `update`, and scores them on all ranks in `compute`.
 
-    Texts stay on their rank; ranks exchange only document counts and scores. The state `pairs` is a
+    Texts stay on their rank. Ranks exchange only document counts and scores. The state `pairs` is a
     list with one tensor per batch, which torchmetrics can merge, save and share.
 
     The keyword arguments are settings of the metric. As in torchmetrics, `model_name_or_path` can
@@ -95,7 +95,7 @@ class TextMetric(torchmetrics.Metric):
         return self._forward_cache
 
     def reset(self) -> None:
-        """Delete the stored pairs; keep the model."""
+        """Delete the stored pairs. Keep the model."""
         self.pairs = []  # a new list, because torchmetrics clears the old one, which `Running` uses
         super().reset()
 
@@ -126,7 +126,7 @@ def decode(batches: Iterable[Tensor]) -> tuple[list[str], list[list[str]]]:
 
 
 class InfoLM(TextMetric):
-    """InfoLM with the settings of `InfoLMSettings`; lower is better.
+    """InfoLM with the settings of `InfoLMSettings`. Lower is better.
 
     >>> metric = InfoLM(model_name_or_path="bundled", idf=False)
     >>> metric.update(["The cat sat on the mat."], ["The cat sat on the mat."])
@@ -139,21 +139,21 @@ class InfoLM(TextMetric):
 
 
 class BaryScore(TextMetric):
-    """BaryScore with the settings of `BaryScoreSettings`; lower is better."""
+    """BaryScore with the settings of `BaryScoreSettings`. Lower is better."""
 
     scorer_type = BaryScorer
     higher_is_better = BaryScorer.higher_is_better
 
 
 class BERTScore(TextMetric):
-    """BERTScore with the settings of `BERTScoreSettings`; higher is better."""
+    """BERTScore with the settings of `BERTScoreSettings`. Higher is better."""
 
     scorer_type = BERTScorer
     higher_is_better = BERTScorer.higher_is_better
 
 
 class MENLI(TextMetric):
-    """MENLI with the settings of `MENLISettings`; higher is better."""
+    """MENLI with the settings of `MENLISettings`. Higher is better."""
 
     scorer_type = MENLIScorer
     higher_is_better = MENLIScorer.higher_is_better

@@ -1,4 +1,4 @@
-"""Reward functions for TRL's GRPO and similar trainers; TRL is not imported."""
+"""Reward functions for TRL's GRPO and similar trainers. TRL is not imported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _shown: set[str] = set()
 
 @dataclass(frozen=True)
 class Reward:
-    """Reward function, created by `reward`; higher is better."""
+    """Reward function, created by `reward`. Higher is better."""
 
     scorer: Scorer[Any]
     reference_column: str
@@ -37,9 +37,9 @@ class Reward:
     def __call__(
         self, prompts: Any = None, completions: Any = (), **columns: Any
     ) -> list[float | None]:
-        """Return the reward of each completion; None for rows without a reference.
+        """Return the reward of each completion. None for rows without a reference.
 
-        `prompts` are strings or lists of messages, which only the guard uses; None is allowed.
+        `prompts` are strings or lists of messages, which only the guard uses. None is allowed.
         `completions` are strings or lists of messages, of which only the last message from the
         assistant is scored, without thinking. The reference column contains a reference or a
         list of references for each completion. Blank and missing references are left out. Rows
@@ -110,8 +110,8 @@ def reward(
     check_one_score(scorer.settings)
     if scorer.settings.idf_sides:
         raise InputError(
-            f"idf must be False, 'bundled' or a table, got {scorer.settings.idf_sides[0]!r}; IDF "
-            "cannot be estimated from a batch of completions"
+            f"idf must be False, 'bundled' or a table, got {scorer.settings.idf_sides[0]!r}. IDF "
+            "cannot be estimated from a batch of completions."
         )
     is_answer_check = scorer.settings.metric == "answer_check"
     if not (guard is None or isinstance(guard, bool)):

@@ -70,8 +70,8 @@ def score_dataset(
         dataset: one row per pair, with a column of candidates and one or more columns of
             references. A reference column contains strings or lists of strings.
         metric: name of the metric.
-        candidate_column: column of candidates; by default "prediction" or "candidate".
-        reference_columns: columns of references; by default "references" or "reference".
+        candidate_column: column of candidates. By default "prediction" or "candidate".
+        reference_columns: columns of references. By default "references" or "reference".
         workers: maximum number of actors. The default is one per GPU in the cluster, or one per CPU
             if the cluster has no GPU or `device` is "cpu".
         batch: number of pairs that are scored together.
@@ -130,7 +130,7 @@ def score_source(
 
 
 class _ParquetFiles(BlockBasedFileDatasink):
-    """Parquet files with the rows in order; `write_parquet` writes from several threads."""
+    """Parquet files with the rows in order. `write_parquet` writes from several threads."""
 
     def write_block_to_file(self, block: Any, file: Any) -> None:
         parquet.write_table(block.to_arrow(), file)
@@ -144,7 +144,7 @@ def check_output(output: str) -> None:
             f"{output!r}"
         )
     if Path(output).exists():  # Ray would add files to the folder
-        raise InputError(f"{output} already exists; choose a new folder")
+        raise InputError(f"{output} already exists. Choose a new folder.")
 
 
 def _open_source(source: Source, names: Sequence[str]) -> tuple[Dataset, RestoreRow]:
@@ -163,13 +163,13 @@ def _open_source(source: Source, names: Sequence[str]) -> tuple[Dataset, Restore
             tables = TableFiles(files, data.read)
             schema = read_schema(tables, source, names)
             if not schema.rows:
-                raise InputError(f"{source.name} has no rows; add one row per pair")
+                raise InputError(f"{source.name} has no rows. Add one row per pair.")
             return open_tables(tables, schema), schema.restore
         dataset = ray.data.read_parquet(paths)
     else:
         dataset, restore_row = ray.data.from_huggingface(data), row_type(data)
     if not dataset.take(1):
-        raise InputError(f"{source.name} has no rows; add one row per pair")
+        raise InputError(f"{source.name} has no rows. Add one row per pair.")
     return dataset, restore_row
 
 
@@ -242,7 +242,7 @@ def _count(dataset: Dataset, scorer: Scorer[Any], columns: Columns) -> CorpusSta
     rows = counts.iter_rows()
     statistics = sum((pickle.loads(row["counts"]) for row in rows), CorpusStatistics())
     if not statistics.tables:
-        raise InputError("the data set has no rows; add one row per pair")
+        raise InputError("the data set has no rows. Add one row per pair.")
     return statistics
 
 
@@ -271,8 +271,8 @@ class _Worker:
         run = self.scorer.prepare(corpus=self.statistics, baseline=self.baseline)
         if difference := Signature(self.signature_fields).differences(run.signature):
             raise InputError(
-                f"a worker's signature differs from the driver's: {difference}; install the same "
-                "model and package versions on all workers"
+                f"a worker's signature differs from the driver's: {difference}. Install the same "
+                "model and package versions on all workers."
             )
         return run
 

@@ -74,7 +74,7 @@ class Schema:
         return pyarrow.table(columns)
 
     def restore(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return the row of a file from a row of a table; null values are left out."""
+        """Return the row of a file from a row of a table. Null values are left out."""
         values = {
             name: json.loads(value) if self.types.get(name) == JSON else value
             for name, value in row.items()

@@ -42,16 +42,16 @@ Score = Callable[[list[Row]], Result]
 ColumnRange = Sequence[float]  # sum, minimum and maximum of a score column
 # Column of pair numbers.
 PAIR = "pair"
-RESTART = "choose another output, or overwrite this one with --restart (in Python: restart=True)"
+RESTART = "Choose another output, or overwrite this one with --restart (in Python: restart=True)."
 
 
 @dataclass(frozen=True)
 class JobRecord:
     """Contents of OUTPUT.job: the identity of a job and its progress.
 
-    `digest` is a hash of all input rows; values that JSON lacks contribute only their types. `done`
+    `digest` is a hash of all input rows. Values that JSON lacks contribute only their types. `done`
     rows and `size` bytes have been written so far. `sums` contains the sum, minimum and maximum of
-    each score column; `counts` contains the numbers of texts and tokens, and the number of texts
+    each score column. `counts` contains the numbers of texts and tokens, and the number of texts
     per warning.
     """
 
@@ -65,14 +65,14 @@ class JobRecord:
 
     @classmethod
     def read(cls, file: Path) -> JobRecord | None:
-        """Read a record; return None if the file does not exist."""
+        """Read a record, or return None if the file does not exist."""
         try:
             if not file.exists():
                 return None
             record = json.loads(file.read_bytes())
             return cls(Signature.parse(record.pop("signature")), **record)
         except (AttributeError, KeyError, TypeError, ValueError):
-            raise InputError(f"{file} is not a job record of this version; {RESTART}") from None
+            raise InputError(f"{file} is not a job record of this version. {RESTART}") from None
 
     def write(self, file: Path) -> None:
         files.write_text(file, json.dumps(vars(self)) + "\n")
@@ -81,14 +81,14 @@ class JobRecord:
         """Raise InputError if the requested job has different settings or a different input."""
         if changes := self.signature.differences(job.signature):
             raise InputError(
-                f"the settings differ from the settings of the job in {output}: {changes}; use the "
-                f"same settings, {RESTART}"
+                f"the settings differ from the settings of the job in {output}: {changes}. Use "
+                f"the same settings. {RESTART}"
             )
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise InputError(
                 f"the input differs from the input of the job in {output}: it had {self.rows} rows "
-                f"(digest {self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}); "
-                f"use the same input, {RESTART}"
+                f"(digest {self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}). "
+                f"Use the same input. {RESTART}"
             )
 
 
@@ -134,9 +134,9 @@ def run_job(
         job = JobRecord.read(record) if (part.exists() or path.exists()) and not restart else None
         replaceable = path.is_file() and (job or restart or path.stat().st_size == 0)
         if path.exists() and not replaceable:
-            raise InputError(f"{output} exists and was not written by a job; {RESTART}")
+            raise InputError(f"{output} exists and was not written by a job. {RESTART}")
         if part.exists() and part.stat().st_size and not (job or restart):
-            raise InputError(f"{part} exists, but its record {record} does not; move it, {RESTART}")
+            raise InputError(f"{part} exists, but its record {record} does not. Move it. {RESTART}")
         names = [PAIR, *settings.all_columns(baseline is not None)]
         digest, references, run = _read(source, run, names, bar)
         rows = sum(references.values())
@@ -172,7 +172,7 @@ def _resume(
         if path.exists():
             shutil.copymode(path, part)
         if file.seek(0, os.SEEK_END) < job.size:
-            raise InputError(f"{part} was truncated after it was written; {RESTART}")
+            raise InputError(f"{part} was truncated after it was written. {RESTART}")
         file.truncate(job.size)
         try:
             for rows in batches(islice(source.rows(), job.done, None), chunk):
@@ -194,8 +194,8 @@ def _resume(
         except BaseException:
             if job.done:
                 warnings.warn(
-                    f"infolm: {job.done} of {job.rows} pairs are saved in {part}; run the command "
-                    "again, without --restart, to resume",
+                    f"infolm: {job.done} of {job.rows} pairs are saved in {part}. Run the command "
+                    "again, without --restart, to resume.",
                     stacklevel=user_stacklevel(),
                 )
             raise
@@ -207,7 +207,7 @@ def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]
     if duplicates := [name for name in names if name in columns]:
         raise InputError(
             f"{where}: column {duplicates[0]!r} already exists, but scoring adds a column with "
-            "the same name; rename or drop the input column"
+            "the same name. Rename or drop the input column."
         )
 
 
@@ -227,7 +227,7 @@ def scored_rows(
 def _read(
     source: Source, run: Run[Any], names: Sequence[str], bar: Any
 ) -> tuple[str, Counter[int], Run[Any]]:
-    """Check the input; return its digest, its pairs by number of references, and the run."""
+    """Check the input and return its digest, its pairs by number of references, and the run."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED_PAIRS):
         rows = [source.pair(row) for row in part]
@@ -274,12 +274,12 @@ def _locked(output: str | os.PathLike[str]) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout:
         raise InputError(
-            f"another job is writing to {output}; wait for it to finish, or choose another output"
+            f"another job is writing to {output}. Wait for it to finish, or choose another output."
         ) from None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise OSError(
-            f"cannot lock {output}: {reason}; choose a writable folder that supports file locks"
+            f"cannot lock {output}: {reason}. Choose a writable folder that supports file locks."
         ) from error
     try:
         yield
@@ -297,5 +297,5 @@ def _append(file: FileIO, content: bytes) -> None:
         os.fsync(file.fileno())
     except OSError as error:
         raise OSError(
-            f"cannot write {os.fspath(file.name)}: {error.strerror}; check available disk space"
+            f"cannot write {os.fspath(file.name)}: {error.strerror}. Check available disk space."
         ) from error

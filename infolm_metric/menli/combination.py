@@ -64,7 +64,7 @@ class CombinedMetric:
 
     @cached_property
     def range(self) -> ScoreRange:
-        """Scores that are mapped to 0 and 1; they do not depend on the texts."""
+        """Scores that are mapped to 0 and 1. They do not depend on the texts."""
         settings = self.run.settings
         (name,) = settings.names
         bounds = self.run.scorer.bounds(settings, name)
@@ -110,7 +110,7 @@ def combine(
 
     Return nli_weight N + (1 - nli_weight) M for each pair, from 0 to 1 (best). A combined score
     depends on all pairs, so pass the `nli_scores` and `other_scores` of a whole corpus. Constant
-    scores are scaled to 0.5. `nli_weight` is from 0 to 1; in the paper, 0.2 to 0.3 works best for
+    scores are scaled to 0.5. `nli_weight` is from 0 to 1. In the paper, 0.2 to 0.3 works best for
     translation and 0.8 for summarization. `higher_is_better` is False if lower `other_scores` are
     better.
 
@@ -148,7 +148,7 @@ def _check(name: str, scores: Any) -> np.ndarray:
     try:
         values = check_value(name, scores, tuple[float, ...])
     except InputError as error:
-        raise InputError(f"{error}; pass scores such as result.scores['e']") from None
+        raise InputError(f"{error}. Pass scores such as result.scores['e'].") from None
     if len(values) < 2:
         raise InputError(f"{name} must be a list of at least 2 scores, got {scores!r:.60}")
     return np.array(values)

@@ -1,4 +1,4 @@
-"""MENLI for `evaluate`; infolm_metric.py explains the restrictions on imports and state."""
+"""MENLI for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
 
 from infolm_metric.core import evaluate_metric
 from infolm_metric.menli.scorer import MENLIScorer
@@ -6,7 +6,7 @@ from infolm_metric.menli.scorer import MENLIScorer
 _DESCRIPTION = """\
 MENLI uses a natural language inference (NLI) model to decide whether a text follows from its
 reference, and the reference from the text. The score is a linear function of the probabilities of
-entailment, neutrality and contradiction; higher is better. MENLI detects changed numbers, names and
+entailment, neutrality and contradiction. Higher is better. MENLI detects changed numbers, names and
 negations, to which similarity metrics are nearly blind, and can be combined with such a metric.
 """
 
@@ -64,13 +64,13 @@ class MENLI(evaluate_metric.EvaluateMetric):
     """MENLI for `evaluate`: `compute(predictions=[...], references=[...])`, higher is better.
 
     Keyword arguments are the settings of `MENLISettings`, used as defaults by `compute`, and the
-    arguments that `evaluate.load` passes to every metric; `config_name` must be None, because there
+    arguments that `evaluate.load` passes to every metric. `config_name` must be None, because there
     are no configurations. The first call to `compute` loads the model. Raises
     InputError if a setting is unknown or invalid.
 
     >>> MENLI(formula="c-e")
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown formula 'c-e'; known: 'e', '-c', 'e-n', 'e-c', 'e-n-2c'
+    infolm_metric.InputError: unknown formula 'c-e'. Known: 'e', '-c', 'e-n', 'e-c', 'e-n-2c'
     """
 
     scorer_type = MENLIScorer

@@ -99,7 +99,7 @@ class MENLIRun(NLIRun[MENLISettings]):
 
 
 class MENLIScorer(NLIScorer[MENLISettings]):
-    """MENLI scorer, against references or sources; the model is loaded on first use and kept.
+    """MENLI scorer, against references or sources. The model is loaded on first use and kept.
 
     `settings` is a `MENLISettings` object, or None for the defaults. Settings can also be passed as
     keyword arguments, which every method accepts for a single call. The class and its methods raise
@@ -115,15 +115,15 @@ class MENLIScorer(NLIScorer[MENLISettings]):
     settings_type = MENLISettings
     run_type = MENLIRun
     warning_messages = {
-        "empty": "{count} of {texts} texts have no tokens; a pair with exactly one such text gets "
-        "the lower bound of the score; check for empty predictions and references",
+        "empty": "{count} of {texts} texts have no tokens. A pair with exactly one such text gets "
+        "the lower bound of the score. Check for empty predictions and references.",
         "too_long": "{count} of {texts} texts exceed the maximum length of the metric in "
-        "combine_with and were truncated; to avoid this, pass settings with long_text='window' as "
-        "combine_with",
+        "combine_with and were truncated. To avoid this, pass settings with long_text='window' as "
+        "combine_with.",
     }
 
     def unload(self) -> None:
-        """Free the models and the caches; the next call loads the models again."""
+        """Free the models and the caches. The next call loads the models again."""
         with self.lock:
             super().unload()
             self.partners: dict[str, Scorer[Any]] = {}
@@ -144,7 +144,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
     def select(self, candidates: Any, **changed: Any) -> str:
         """Select the candidate with the best mean score against the others (minimum Bayes risk).
 
-        `candidates` is a list of strings, such as samples for one input; texts without tokens are
+        `candidates` is a list of strings, such as samples for one input. Texts without tokens are
         skipped if others have tokens. `changed` overrides settings for this call, with one formula.
         """
         texts = check_texts("candidates", candidates)
@@ -160,7 +160,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
         return ends if settings.combine_with is None else (0.0, 1.0)
 
     def _combined(self, settings: MENLISettings) -> CombinedMetric | None:
-        """Return the other metric in a combination, or None; its model is kept between calls."""
+        """Return the other metric in a combination, or None. Its model is kept between calls."""
         other = settings.other
         if other is None:
             return None

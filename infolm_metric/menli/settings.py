@@ -49,25 +49,25 @@ class MENLISettings(NLISettings):
 
     Args:
         task: defaults for formula and direction: translation (e, avg), summary (e-c, hr) or source
-            (-c, rh; the references are the sources); None: same as translation.
+            (-c, rh, where the references are the sources). None: same as translation.
         formula: one or more of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
-            probabilities of entailment, neutrality and contradiction; computing several formulas
-            takes no extra time; None: the task's default. On the command line, use an equals sign:
+            probabilities of entailment, neutrality and contradiction. Computing several formulas
+            takes no extra time. None: the task's default. On the command line, use an equals sign:
             --formula=-c.
         direction: rh (does the reference entail the candidate?), hr (does the candidate entail the
-            reference?) or avg (mean of both); None: the task's default.
-        multi_reference: reduction over several references: max or mean; the metric in
+            reference?) or avg (mean of both). None: the task's default.
+        multi_reference: reduction over several references: max or mean. The metric in
             combine_with uses its own setting.
         combine_with: metric to combine with the NLI score: infolm, baryscore or bertscore (with
             uniform token weights, idf=False). In Python, a settings object of one of these metrics
             is also accepted and used unchanged.
-        nli_weight: weight of the NLI score in a combination, from 0 to 1; default: 0.2.
+        nli_weight: weight of the NLI score in a combination, from 0 to 1. Default: 0.2.
         combine_model: model of the metric in combine_with: a folder, a name on the Hub, or
-            "bundled"; None: its default.
-        combine_layers: layers of baryscore, or layer of bertscore, in combine_with; None: the
+            "bundled". None: its default.
+        combine_layers: layers of baryscore, or layer of bertscore, in combine_with. None: the
             default.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
-            baseline; None: the package's baseline.
+            baseline. None: the package's baseline.
 
     >>> MENLISettings(formula=["e", "e-c"]).names
     ('e', 'e-c')
@@ -109,10 +109,10 @@ class MENLISettings(NLISettings):
                 if getattr(self, name) is not None:
                     raise InputError(
                         f"{name} requires a combination with another metric, got "
-                        f"{getattr(self, name)!r} without combine_with; add it, or omit {name}"
+                        f"{getattr(self, name)!r} without combine_with. Add it, or omit {name}."
                     )
         if self.nli_weight is not None:
-            ends = " (0: only the other metric; 1: only the NLI model)"
+            ends = " (0: only the other metric, 1: only the NLI model)"
             check_fraction("nli_weight", self.nli_weight, ends)
         if self.combine_layers is not None and self.other_name not in LAYER_SETTINGS:
             raise InputError(
@@ -146,7 +146,7 @@ class MENLISettings(NLISettings):
 
     @property
     def several(self) -> bool:
-        """True if `formula` is a list; scores are then returned by formula."""
+        """True if `formula` is a list. Scores are then returned by formula."""
         return isinstance(self.formula, tuple)
 
     @property
@@ -195,7 +195,7 @@ class MENLISettings(NLISettings):
 
     @property
     def idf(self) -> bool | str | IDF:
-        """Token weights of the metric to combine with; False without a combination."""
+        """Token weights of the metric to combine with. False without a combination."""
         return False if self.other is None else self.other.idf
 
     def with_uniform_weights(self) -> MENLISettings:
@@ -221,7 +221,7 @@ class MENLISettings(NLISettings):
         return fields | ({"against": SOURCE} if self.task == SOURCE else {})
 
     def column(self, name: str) -> str:
-        """Return the name of a score in tables and files; a combination names both metrics.
+        """Return the name of a score in tables and files. A combination names both metrics.
 
         >>> MENLISettings().column("e"), MENLISettings(combine_with="infolm").column("e-c")
         ('menli', 'menli_e-c+infolm')
@@ -230,7 +230,7 @@ class MENLISettings(NLISettings):
         return column if self.other_name is None else f"{column}+{self.other_name}"
 
     def baseline_settings(self) -> list[MENLISettings]:
-        """Return settings with all formulas; if combined, return one object per token weighting.
+        """Return settings with all formulas. If combined, return one object per token weighting.
 
         >>> combinations = MENLISettings(combine_with="infolm").baseline_settings()
         >>> [settings.other.idf for settings in combinations]

@@ -40,7 +40,7 @@ class Agreement:
         criterion: name of the criterion.
         level: "system" or "segment".
         statistic: a coefficient from -1 to 1: "pearson", "spearman", "kendall" or "partial"
-            (partial Pearson correlation given the text length); or an accuracy from 0 to 1:
+            (partial Pearson correlation given the text length), or an accuracy from 0 to 1:
             "accuracy" (`order_accuracy` of systems, `calibrated_accuracy` of texts) or
             "soft_accuracy" (`soft_pairwise_accuracy`).
         value: the statistic, NaN if it is not defined.
@@ -48,7 +48,7 @@ class Agreement:
             accuracy and the soft accuracy.
         high: upper bound of the interval.
         p_values: metric to test against -> two-sided p-value for the difference, NaN if it is not
-            defined; from Williams' test for system-level coefficients, else from the bootstrap.
+            defined. From Williams' test for system-level coefficients, else from the bootstrap.
     """
 
     metric: str
@@ -67,7 +67,7 @@ class AgreementTable:
 
     Attributes:
         cells: the statistics, ordered by criterion, level, metric and statistic.
-        systems: the number of systems; 0 if they are unknown and each text is a sample.
+        systems: the number of systems. 0 if they are unknown and each text is a sample.
         samples: criterion -> number of samples used.
         dropped: criterion -> number of samples dropped because of missing scores.
         against: the metrics that the other metrics are tested against.
@@ -121,9 +121,9 @@ def agreement(
 
     Args:
         human: criterion -> human scores, float64 [systems, samples], NaN for missing scores, higher
-            is better. If the systems are unknown, [texts]; the only level is then "segment", which
+            is better. If the systems are unknown, [texts]. The only level is then "segment", which
             correlates all texts together, and accuracies are not computed.
-        metrics: metric -> scores, same shape, higher is better; negate scores if lower is better.
+        metrics: metric -> scores, same shape, higher is better. Negate scores if lower is better.
             The name "length" is reserved.
         against: name or names of metrics to test the other metrics against.
         length: the text lengths, same shape. If the lengths differ, the metric "length", tests
@@ -191,7 +191,7 @@ def comparison_metrics(
     names = list(metrics)
     if LENGTH in names:
         raise InputError(
-            f"a metric is named {LENGTH!r}, which is reserved for text lengths; rename the metric"
+            f"a metric is named {LENGTH!r}, which is reserved for text lengths. Rename the metric."
         )
     against = list(dict.fromkeys([against] if isinstance(against, str) else against))
     for name in against:
@@ -249,7 +249,7 @@ def _compute_cells(
 
 
 def _williams(human: np.ndarray, metric: np.ndarray, other: np.ndarray, coefficient: str) -> float:
-    """Return the p-value of Williams' test on system means; NaN for fewer than 4 systems."""
+    """Return the p-value of Williams' test on system means. NaN for fewer than 4 systems."""
     if len(human) < 4:
         return math.nan
     first, second, third = map(correlations.system_means, (human, metric, other))
@@ -274,7 +274,7 @@ def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[
 
 
 def format_cell(cell: Agreement) -> str:
-    """Format a value and its interval, if there is one; an undefined value becomes a dash.
+    """Format a value and its interval, if there is one. An undefined value becomes a dash.
 
     The length given length, which is never defined, is left empty.
 
@@ -312,21 +312,21 @@ def notes(table: AgreementTable) -> Iterator[str]:
     if "system" in levels:
         yield (
             "accuracy (system level): the fraction of system pairs that the metric and humans "
-            "rank in the same order; soft accuracy: how closely the metric's confidence in these "
+            "rank in the same order. Soft accuracy: how closely the metric's confidence in these "
             "rankings matches the humans'."
         )
     if "segment" in levels and table.systems:
         yield (
             "accuracy (segment level): the fraction of text pairs within a sample for which the "
             "metric and humans agree on the order or on a tie. Metric differences up to a "
-            "threshold count as ties; the threshold is fitted to these data for each metric."
+            "threshold count as ties. The threshold is fitted to these data for each metric."
         )
     if LENGTH in table.names("metric"):
-        yield "length: the number of characters; given length: partial Pearson correlation."
+        yield "length: the number of characters. Given length: partial Pearson correlation."
     if table.against:
         yield (
             "p: two-sided p-value for the difference in Pearson's r, not corrected for multiple "
-            "testing (system level: Williams' test, for at least 4 systems; segment level: "
+            "testing (system level: Williams' test, for at least 4 systems, segment level: "
             "bootstrap)."
         )
     for criterion, number in table.dropped.items():

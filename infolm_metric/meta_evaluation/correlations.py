@@ -6,7 +6,7 @@ mt-metrics-eval, the `level` is "system" to compare the systems' mean scores (Co
 equation 2), or "segment" to compare the scores within each sample and average over the samples
 (equation 1). With [texts], the only level is "segment", which compares all texts. If `missing` is
 "drop", a sample is skipped if any system has no score, so that all systems are compared on the same
-samples; "available" uses all scores of each system. Results are NaN if they are not defined. Public
+samples. "available" uses all scores of each system. Results are NaN if they are not defined. Public
 statistics raise InputError if the grids differ in shape, contain infinities or have no common
 scores, if a name is unknown, or if the level is "system" but the systems are unknown.
 
@@ -140,7 +140,7 @@ def correlation(
 ) -> float:
     """Return the correlation of a metric with human scores, from -1 to 1.
 
-    `coefficient` is "pearson", "spearman" or "kendall"; the module docstring describes the rest.
+    `coefficient` is "pearson", "spearman" or "kendall". The module docstring describes the rest.
     At the segment level, samples in which all human scores or all metric scores are equal are
     skipped.
 
@@ -200,8 +200,8 @@ def check_levels(levels: Sequence[str], systems: bool) -> None:
         check_known("level", level, LEVELS)
     if "system" in levels and not systems:
         raise InputError(
-            "the system level requires a system for each row; add a 'system' column, or use the "
-            "segment level"
+            "the system level requires a system for each row. Add a 'system' column, or use the "
+            "segment level."
         )
 
 
@@ -233,7 +233,7 @@ def common_scores(
     """Return the grids with NaN at the same positions, and the number of dropped samples.
 
     A sample is dropped if any system has no score or, with "available", if no system has a score.
-    In grids of shape [texts], texts with a missing score are dropped; the result is [texts, 1].
+    In grids of shape [texts], texts with a missing score are dropped. The result is [texts, 1].
     """
     check_known("missing", missing, MISSING)
     grids = [np.asarray(grid, dtype=float) for grid in grids]
@@ -243,12 +243,12 @@ def common_scores(
             raise InputError(f"need at least two texts with no missing scores, got {present.sum()}")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     if missing == "available" and not present.any(1).all():
-        raise InputError("a system has no scores; exclude it with exclude_systems")
+        raise InputError("a system has no scores. Exclude it with exclude_systems.")
     columns = present.any(0) if missing == "available" else present.all(0)
     if not columns.any():
         raise InputError(
-            "no sample has scores for every system; use --exclude-system to exclude systems that "
-            "lack scores (in Python: exclude_systems, or missing='available')"
+            "no sample has scores for every system. Use --exclude-system to exclude systems that "
+            "lack scores (in Python: exclude_systems, or missing='available')."
         )
     return [np.where(present, g, np.nan)[:, columns] for g in grids], int((~columns).sum())
 
@@ -289,7 +289,7 @@ def prepare_grids(level: str, missing: str, **grids: np.ndarray) -> list[np.ndar
 
 
 def _align(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Broadcast x and y, and set both to NaN where either is NaN; also return a non-NaN mask."""
+    """Broadcast x and y, and set both to NaN where either is NaN. Also return a non-NaN mask."""
     x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     check_finite("x", x)
     check_finite("y", y)

@@ -92,7 +92,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
         shapes = f"{list(human.shape)} and {list(metric.shape)}"
         raise InputError(f"human and metric must be lists of equal length, got shapes {shapes}")
     if not np.isfinite(metric).all():
-        raise InputError("metric must be finite; remove the rows without a finite score")
+        raise InputError("metric must be finite. Remove the rows without a finite score.")
     is_rated = ~np.isnan(human)
     y, m = human[is_rated], metric[is_rated]
     rated, rows = len(y), len(human)
@@ -145,7 +145,7 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
 
     `estimate_mean`, which assumes a simple random sample, is valid for this sample: each id has the
     same probability of selection, and the variance is no larger than for a simple random sample.
-    `scores` are the ids' mean metric scores, float64 [ids]; `count` is from 3 to the number of ids;
+    `scores` are the ids' mean metric scores, float64 [ids]. `count` is from 3 to the number of ids.
     `seed` is the random seed. The result contains the indices of the selected ids in ascending
     order.
 
@@ -172,7 +172,7 @@ def expected_width(rated: int, rows: int, correlation: float) -> float:
     """Return the expected width of the estimate's interval, in standard deviations of the ratings.
 
     `rated` (at least 3) of `rows` rows are rated. `correlation` is the assumed Pearson correlation
-    between ratings and metric, from -1 to 1; 0 gives the interval from the ratings alone.
+    between ratings and metric, from -1 to 1. 0 gives the interval from the ratings alone.
 
     >>> round(expected_width(100, 1000, 0.6), 3)
     0.33

@@ -18,7 +18,7 @@ def check_plot(path: str | PathLike[str]) -> None:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:
         raise ImportError(
-            "plots require matplotlib, which is not installed; run: pip install "
+            "plots require matplotlib, which is not installed. Run: pip install "
             "'matplotlib>=3.9,<4'"
         ) from error
     formats = tuple(FigureCanvasBase.get_supported_filetypes())

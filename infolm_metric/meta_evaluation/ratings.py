@@ -57,7 +57,7 @@ class Ratings:
     systems are unknown, each text is a sample, and grids are [samples].
 
     Attributes:
-        systems: system names; empty if the systems are unknown.
+        systems: system names. Empty if the systems are unknown.
         samples: sample ids.
         human: criterion -> grid of human scores, higher is better.
         metrics: name of another metric -> grid of its scores.
@@ -77,7 +77,7 @@ class Ratings:
     human_texts: int = 0
 
     def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
-        """Arrange `values`, one per row, as a grid; NaN if a system has no row for a sample.
+        """Arrange `values`, one per row, as a grid. NaN if a system has no row for a sample.
 
         >>> from infolm_metric.meta_evaluation import read_ratings
         >>> rows = [dict(system=s, id=i, prediction="", references="", human={"fluency": n})
@@ -140,7 +140,7 @@ def read_ratings(
     Args:
         rows: a file name, or an iterable with one dictionary per row.
         criteria: names of human scores to read, in `human` or in columns (default: all names in
-            `human`); None to read none.
+            `human`), or None to read none.
         metrics: names of other metrics' scores to read, in `metrics` or in columns (default: all
             names in `metrics`).
         system_column: column of systems (default: "system"), or False to treat all rows as
@@ -148,8 +148,8 @@ def read_ratings(
         id_column: column of sample ids (default: "id").
         candidate_column: column of texts (default: "prediction" or "candidate").
         reference_columns: columns of references (default: "references" or "reference").
-        exclude_systems: systems to skip; each must occur in at least one row.
-        exclude_ids: samples to skip; each must occur in at least one row.
+        exclude_systems: systems to skip. Each must occur in at least one row.
+        exclude_ids: samples to skip. Each must occur in at least one row.
         texts: False to skip the texts, which may then be missing.
         correlated: False to accept data without a defined correlation: a single system, or scores
             that are all equal or missing.
@@ -168,7 +168,7 @@ def read_ratings(
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
     >>> read_ratings(rows)
     Traceback (most recent call last):
-    infolm_metric.InputError: row 2: system 'A' already has a text for id '1' in row 1; remove ...
+    infolm_metric.InputError: row 2: system 'A' already has a text for id '1' in row 1. Remove ...
     """
     exclusions = {
         "system": {*map(_format_name, as_list("exclude_systems", exclude_systems))},
@@ -200,7 +200,7 @@ def read_ratings(
                 "Add rows."
             )
     if overlap := human.keys() & metric_scores.keys():
-        raise InputError(f"{file}{min(overlap)!r} is both a criterion and a metric; rename one")
+        raise InputError(f"{file}{min(overlap)!r} is both a criterion and a metric. Rename one.")
     if correlated:
         for name, scores in {**human, **metric_scores}.items():
             check_varies(f"{file}column {name!r}", scores)
@@ -346,7 +346,7 @@ def _index_rows(
             if key in texts and system_column:
                 raise InputError(
                     f"{where}: system {system!r} already has a text for id {sample!r} in "
-                    f"{texts[key][0]}; remove one of them"
+                    f"{texts[key][0]}. Remove one of them."
                 )
             if key in texts:
                 raise InputError(
@@ -404,14 +404,14 @@ def _collect_scores(where: str, row: Mapping[str, Any], group: str) -> dict[str,
 
 
 def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
-    """Return the mapping in a cell; a string can contain a JSON or Python dictionary."""
+    """Return the mapping in a cell. A string can contain a JSON or Python dictionary."""
     if isinstance(value, str) and value.startswith("{"):
         for parse in (json.loads, ast.literal_eval):
             with suppress(SyntaxError, TypeError, ValueError):
                 return dict(parse(value))
         raise InputError(
-            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}; otherwise "
-            f"use one column per score, named {group}.NAME"
+            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}. Or use "
+            f"one column per score, named {group}.NAME."
         )
     return value if isinstance(value, Mapping) else {}
 
@@ -429,9 +429,9 @@ def _read_human_scores(
     if not scores:
         where, row = table[0]
         raise InputError(
-            f"{where}: no human scores; add 'human': {{criterion: score}} or columns named "
-            "'human.CRITERION', or select columns with --criterion (in Python: criteria); the "
-            f"columns are {', '.join(map(repr, row))}"
+            f"{where}: no human scores. Add 'human': {{criterion: score}} or columns named "
+            "'human.CRITERION', or select columns with --criterion (in Python: criteria). The "
+            f"columns are {', '.join(map(repr, row))}."
         )
     return scores
 
@@ -444,8 +444,8 @@ def _read_scores(table: Sequence[Row], group: str, names: Sequence[str]) -> dict
     for name in names:
         if not any(name in row for _, row in rows):
             raise InputError(
-                f"{rows[0][0]}: no score {name!r} in {group!r} and no such column; "
-                f"available: {', '.join(map(repr, rows[0][1]))}"
+                f"{rows[0][0]}: no score {name!r} in {group!r} and no such column. "
+                f"Available: {', '.join(map(repr, rows[0][1]))}."
             )
     return {
         name: [parse_score(where, name, row.get(name)) for where, row in rows] for name in names

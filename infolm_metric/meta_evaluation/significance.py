@@ -3,7 +3,7 @@
 Both systems and samples are resampled with replacement, because a new evaluation would have
 different systems and different texts (Deutsch, Dror and Roth 2021, "Boot-Both"). All metrics are
 evaluated on the same resamples, so that their differences can be tested. `resamples` and
-`permutations` are whole numbers >= 1; `seed` determines the resamples and permutations.
+`permutations` are whole numbers >= 1. `seed` determines the resamples and permutations.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def paired_bootstrap(
     """Test the difference between two systems' mean scores with the paired bootstrap.
 
     As in sacreBLEU, the two-sided p-value, in (0, 1], is the fraction of resamples in which the
-    difference is at least |d| away from the observed difference d (Koehn 2004; Riezler and Maxwell
+    difference is at least |d| away from the observed difference d (Koehn 2004, Riezler and Maxwell
     2005). With few samples, p is too small: with 10 samples, p is below 0.05 for 7% to 10% of the
     pairs of equal systems, and with 3 samples for 20% to 31%. `approximate_randomization` does not
     have this bias. `scores` and `other` are the two systems' scores for the same samples, float64
@@ -176,7 +176,7 @@ def approximate_randomization(
 ) -> float:
     """Test the difference between two systems' mean scores with the paired permutation test.
 
-    The two scores of each sample are swapped at random (Noreen 1989; Riezler and Maxwell 2005). If
+    The two scores of each sample are swapped at random (Noreen 1989, Riezler and Maxwell 2005). If
     there are at most `resamples` ways to swap, each is used once and p is exact. `scores`,
     `other` and the result are as in `paired_bootstrap`, which raises the same errors.
 
@@ -208,11 +208,11 @@ def soft_pairwise_accuracy(
     """Return how well the metric's confidence in system rankings agrees with the humans', 0 to 1.
 
     This is the mean of 1 - |p_human - p_metric| over all pairs of systems, or NaN for a single
-    system (Thompson, Mathur, Deutsch and Khayrallah 2024; reported by WMT since 2024). p is the
+    system (Thompson, Mathur, Deutsch and Khayrallah 2024, reported by WMT since 2024). p is the
     one-sided p-value from the paired permutation test over samples. It is near 0 if the first
     system is clearly better, and near 1 if the second system is. All tests use the same
     permutations. `human` and `metric` (float64 [systems, samples]) and `missing` are as in
-    `correlation`, and the same exceptions are raised; "available" compares two systems on the
+    `correlation`, and the same exceptions are raised. "available" compares two systems on the
     samples that both have.
 
     >>> human = np.random.default_rng(0).normal(size=(5, 40)) + np.arange(5.0)[:, None]
@@ -265,7 +265,7 @@ def _paired_differences(
 
 @dataclass(frozen=True)
 class WilliamsTest:
-    """Result of Williams' test; NaN if a correlation is not defined.
+    """Result of Williams' test. NaN if a correlation is not defined.
 
     Attributes:
         statistic: t, with n - 3 degrees of freedom; > 0 if the first metric correlates better.
@@ -285,8 +285,8 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
         t(n - 3) = (r12 - r13) sqrt((n - 1)(1 + r23))
                    / sqrt(2K (n - 1)/(n - 3) + (r12 + r13)^2 / 4 (1 - r23)^3).
 
-    Source: Williams 1959; Steiger 1980, equation 7; Graham and Baldwin 2014 for metrics. The
-    test assumes Pearson's r of normal variables; for rank correlations, it is an approximation.
+    Source: Williams 1959, and Steiger 1980, equation 7. Graham and Baldwin 2014 for metrics. The
+    test assumes Pearson's r of normal variables. For rank correlations, it is an approximation.
     Raises InputError if `n` is below 4, or if `r12`, `r13` or `r23` is outside [-1, 1] and not NaN.
 
     >>> test = williams_test(0.80, 0.72, 0.89, 26)  # Howell, Statistical Methods for Psychology
@@ -315,7 +315,7 @@ def compare_metrics(
 ) -> WilliamsTest:
     """Test whether two metrics differ in their correlation with human scores (Williams' test).
 
-    `human`, `one` and `other` are mean scores, float64 [systems], higher is better; systems with a
+    `human`, `one` and `other` are mean scores, float64 [systems], higher is better. Systems with a
     missing mean (NaN) are skipped. `coefficient` is "pearson", "spearman" or "kendall". Raises
     InputError if fewer than 4 systems have all means, the lists differ in length or contain
     infinities, or the coefficient is unknown.

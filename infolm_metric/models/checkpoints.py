@@ -97,7 +97,7 @@ class ModelFiles:
     offline: str  # reason for using only local files; "" if the Hub responds or is not needed
 
     def fetch(self, loader: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """Call `loader`, by default for the model's files; raise OSError with a remedy on failure.
+        """Call `loader`, by default for the model's files. Raise OSError with a remedy on failure.
 
         Without `arguments`, it is called with the place of the files and the options of the Hub.
         """
@@ -123,10 +123,10 @@ class ModelFiles:
             raise OSError(
                 f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. The "
                 f"weights must be in {SAFE_WEIGHTS_NAME} (written by save_pretrained()) or "
-                f"{WEIGHTS_NAME}; {self.architecture.remedy}. Without a connection to the Hub, use "
+                f"{WEIGHTS_NAME}. {self.architecture.remedy} Without a connection to the Hub, use "
                 f"a local folder or the bundled model (model_name_or_path={BUNDLED!r}, or "
                 f"{self.architecture.variable}={BUNDLED} for all calls), and set HF_HUB_OFFLINE=1 "
-                "to skip the connection attempt"
+                "to skip the connection attempt."
             ) from error
 
 
@@ -144,7 +144,7 @@ class Checkpoint(ModelFiles):
 
     @property
     def states(self) -> int | None:
-        """Number of hidden states, embeddings included; None if unknown."""
+        """Number of hidden states, embeddings included. None if unknown."""
         depth = getattr(self.config, "num_hidden_layers", None)
         return None if depth is None else depth + 1
 
@@ -176,7 +176,7 @@ class Checkpoint(ModelFiles):
 
     @cached_property
     def vocabulary(self) -> list[str]:
-        """Vocabulary entries by id, [vocab]; "" for ids without a token."""
+        """Vocabulary entries by id, [vocab], or "" for ids without a token."""
         ids = list(range(min(self.size, len(self.tokenizer))))
         names: list[str] = self.tokenizer.convert_ids_to_tokens(ids)
         return names + [""] * (self.size - len(names))
@@ -203,15 +203,15 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     if name == BUNDLED and revision is not None:
         raise InputError(
             f"model_name_or_path={name!r} does not support revisions, but got model_revision="
-            f"{revision!r}; omit model_revision"
+            f"{revision!r}. Omit model_revision."
         )
     place, offline = str(architecture.folder) if name == BUNDLED else os.path.expanduser(name), ""
     if not os.path.isdir(place):
         # Names on the Hub have at most one slash and do not start like a path.
         if place.startswith((".", os.sep)) or place.count("/") > 1:
             raise OSError(
-                f"cannot load the model {name!r}: there is no such folder; check the path, or use "
-                f"the bundled model (model_name_or_path={BUNDLED!r})"
+                f"cannot load the model {name!r}: there is no such folder. Check the path, or use "
+                f"the bundled model (model_name_or_path={BUNDLED!r})."
             )
         offline = _hub_error(place, revision)
     files = ModelFiles(name, place, revision, architecture, offline)
@@ -220,7 +220,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     tokenizer = files.fetch(AutoTokenizer.from_pretrained)
     if not architecture.fits(config):
         raise InputError(
-            f"{name!r} is a {config.model_type} model, {architecture.unfit}; {architecture.remedy}"
+            f"{name!r} is a {config.model_type} model, {architecture.unfit}. {architecture.remedy}"
         )
     with LOADING, torch.device("meta"):  # allocates no memory for weights
         skeleton = files.fetch(architecture.auto.from_config, config)
@@ -229,7 +229,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     if not isinstance(model_max_length, int | float | None) or (model_max_length or 1) <= 0:
         raise InputError(
             f"the tokenizer of {name!r} must have a positive model_max_length, got "
-            f"{model_max_length!r}; set it to the model's maximum length in tokens"
+            f"{model_max_length!r}. Set it to the model's maximum length in tokens."
         )
     limits = [int(limit) for limit in (positions, model_max_length) if limit]
     # Tokenizers without a limit report a number near 1e30.
@@ -239,14 +239,14 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     if not size / 10 <= len(tokenizer) <= size:
         raise InputError(
             f"the tokenizer of {name!r} has {len(tokenizer)} tokens, but the model has {size}: "
-            "files are missing, or the tokenizer belongs to a different model; use the tokenizer "
-            "that the model was trained with"
+            "files are missing, or the tokenizer belongs to a different model. Use the tokenizer "
+            "that the model was trained with."
         )
     template = find_template(tokenizer)
     if architecture.masks and template.mask < 0:
         raise InputError(
             f"the tokenizer of {name!r} has no mask token, so the model cannot predict masked "
-            f"tokens; {architecture.remedy}"
+            f"tokens. {architecture.remedy}"
         )
     return Checkpoint(
         **vars(files),
@@ -303,16 +303,16 @@ def load_weights(
     raise InputError(
         f"the checkpoint {checkpoint.name!r} lacks {len(missing_weights)} weights of "
         f"{type(model).__name__} ({names}): its {architecture.part} is missing or does not fit, "
-        f"and random weights would produce random scores; {architecture.remedy}"
+        f"and random weights would produce random scores. {architecture.remedy}"
     )
 
 
 def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "") -> InputError:
-    """Return the error for infinite or NaN output; `cause` names another possible reason."""
-    weights = "check that the model's weights are not damaged"
-    first = weights if dtype == "float32" else "use dtype='float32'"
+    """Return the error for infinite or NaN output. `cause` names another possible reason."""
+    weights = "Check that the model's weights are not damaged."
+    first = weights if dtype == "float32" else "Use dtype='float32'."
     return InputError(
-        f"the model's {output} are not finite with dtype={dtype!r}{cause}; {remedy}{first}"
+        f"the model's {output} are not finite with dtype={dtype!r}{cause}. {remedy}{first}"
     )
 
 
@@ -338,8 +338,8 @@ def choose_device(weights: int) -> torch.device:
         if fits_on_gpu(weights, free, total):
             return torch.device("cuda", torch.cuda.current_device())
         warnings.warn(
-            f"infolm: only {free >> 20} of {total >> 20} MiB of GPU memory are free; falling back "
-            "to the CPU (slower); set device='cuda' to use the GPU anyway",
+            f"infolm: only {free >> 20} of {total >> 20} MiB of GPU memory are free. Falling back "
+            "to the CPU (slower). Set device='cuda' to use the GPU anyway.",
             stacklevel=user_stacklevel(),
         )
     return torch.device("cpu")
@@ -380,7 +380,7 @@ class TensorCache:
 
 
 class ModelHolder:
-    """Checkpoint, model and cache of encodings; the model is loaded on first use."""
+    """Checkpoint, model and cache of encodings. The model is loaded on first use."""
 
     def __init__(
         self, open: Callable[[Any], Checkpoint], load: Callable[[Checkpoint, Any], Any]
@@ -391,14 +391,14 @@ class ModelHolder:
         self.cache = TensorCache()
 
     def checkpoint(self, settings: ModelSettings) -> Checkpoint:
-        """Return the checkpoint named in the settings; open it if it is not the current one."""
+        """Return the checkpoint named in the settings. Open it if it is not the current one."""
         key = settings.model_name_or_path, settings.model_revision
         if self._checkpoint is None or self._checkpoint[0] != key:
             self._checkpoint = key, self._open(settings)
         return self._checkpoint[1]
 
     def model(self, settings: ModelSettings) -> Any:
-        """Return the model for the settings; if it is not loaded, load it and clear the cache."""
+        """Return the model for the settings. If it is not loaded, load it and clear the cache."""
         checkpoint = self.checkpoint(settings)
         key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
         if self._model is None or self._model[0] != key:
@@ -450,7 +450,7 @@ def _weight_files(folder: Path) -> list[Path]:
     if pickles and TorchVersion(torch.__version__) < SAFE_UNPICKLING:
         raise OSError(
             f"loading {pickles[0]} safely needs torch >= {SAFE_UNPICKLING} (CVE-2026-24747), got "
-            f"{torch.__version__}; upgrade torch or choose a model with {SAFE_WEIGHTS_NAME}"
+            f"{torch.__version__}. Upgrade torch or choose a model with {SAFE_WEIGHTS_NAME}."
         )
     return files
 

@@ -114,7 +114,7 @@ def row_rule(weight: Tensor) -> RowRule:
 
 @functools.cache
 def limit_threads_of_forks() -> None:
-    """Limit forked processes to one thread; OpenMP would wait forever for the parent's threads."""
+    """Limit forked processes to one thread. OpenMP would wait forever for the parent's threads."""
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(after_in_child=functools.partial(torch.set_num_threads, 1))
 
@@ -176,7 +176,7 @@ def repeat_texts(ids: Tensor) -> Tensor:
 
 
 def float64_device(device: torch.device) -> torch.device:
-    """Return the device for float64 arithmetic; Apple GPUs do not support it, so use the CPU."""
+    """Return the device for float64 arithmetic. Apple GPUs do not support it, so use the CPU."""
     return torch.device("cpu") if device.type == "mps" else device
 
 

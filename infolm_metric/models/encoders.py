@@ -6,7 +6,7 @@ For model families without an entry in `FAMILIES`, the transformers model itself
 
 A batch is a list of groups of equally long texts, int64 [texts, tokens] each. Positions in the
 texts are int64 [texts, positions] per group. Hidden states ("states") are [rows, hidden], with one
-row per token; texts are concatenated.
+row per token. Texts are concatenated.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ModelWithHead:
     ) -> Self:
         """Load a checkpoint's model, and check that no weights are missing.
 
-        With `fast=False`, the transformers model itself is used; the output is the same.
+        With `fast=False`, the transformers model itself is used. The output is the same.
         """
         model = load_weights(checkpoint, settings.dtype, settings.device)
         device, encoder = model.device, fast_encoder(model) if fast else None
@@ -107,7 +107,7 @@ class FastEncoder(nn.Module):
     def states(
         self, ids: IdGroups, layers: Sequence[int], token_types: IdGroups | None = None
     ) -> list[Tensor]:
-        """Return the states of some layers, [rows, hidden] each; layer 0 is the embeddings."""
+        """Return the states of some layers, [rows, hidden] each. Layer 0 is the embeddings."""
         if token_types is None:
             embeddings = [self.embeddings(group) for group in ids]
         else:
@@ -205,7 +205,7 @@ class FastEncoder(nn.Module):
         return finished
 
     def _project(self, name: str, states: Tensor, linear: DeterministicLinear) -> Tensor:
-        """Apply a linear layer, [rows, in] -> [rows, out]; on a CPU, into the buffer `name`."""
+        """Apply a linear layer, [rows, in] -> [rows, out], on a CPU into the buffer `name`."""
 
         def product(rows: Tensor) -> Tensor:
             on_cpu = rows.device.type == "cpu"
@@ -215,7 +215,7 @@ class FastEncoder(nn.Module):
         return linear.rule.apply(product, states)
 
     def _buffer(self, name: str, like: Tensor, *shape: int) -> Tensor:
-        """Return an uninitialized tensor in a reused buffer; allocation is slow on a CPU."""
+        """Return an uninitialized tensor in a reused buffer. Allocation is slow on a CPU."""
         size = math.prod(shape)
         buffer = self.buffers_by_name.get(name)
         if buffer is None or len(buffer) < size or buffer.dtype != like.dtype:

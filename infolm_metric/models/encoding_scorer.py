@@ -85,7 +85,7 @@ class EncodingRun(Run[E]):
 
     Attributes:
         checkpoint: tokenizer and configuration of the model.
-        limit: maximum number of tokens per text, including special tokens; None: no limit.
+        limit: maximum number of tokens per text, including special tokens. None: no limit.
     """
 
     scorer: EncodingScorer[E]
@@ -94,7 +94,7 @@ class EncodingRun(Run[E]):
 
     @cached_property
     def tables(self) -> tuple[IDF | None, IDF | None]:
-        """IDF tables for candidates and references; None means uniform weights."""
+        """IDF tables for candidates and references. None means uniform weights."""
         return self.statistics.idf_tables(self.settings)
 
     # Implemented by a metric.
@@ -107,7 +107,7 @@ class EncodingRun(Run[E]):
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings
     ) -> dict[str, np.ndarray]:
-        """Score each candidate against its reference; return float64 [pairs] by score name."""
+        """Score each candidate against its reference, float64 [pairs] by score name."""
 
     def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
         """Score all candidates against all references, float64 [candidates, references]."""
@@ -238,7 +238,7 @@ class EncodingRun(Run[E]):
         return ChunkScores({name: part.tolist() for name, part in scores.items()}, warnings)
 
     def score_pair(self, candidate: str, reference: str) -> tuple[Result, list[WeightedText]]:
-        """Score a pair; return the result and both texts with their token weights."""
+        """Score a pair. Return the result and both texts with their token weights."""
         result = self.score(Pairs([candidate], [[reference]]))
         sides = zip((candidate, reference), self.tables, strict=True)
         return result, [self.tokenize_and_weight([text], table)[0] for text, table in sides]

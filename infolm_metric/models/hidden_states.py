@@ -75,8 +75,8 @@ ENCODER = Architecture(
     AutoModel,
     fits=is_encoder,
     unfit="but this metric needs an encoder-only model (bidirectional attention)",
-    remedy='choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
-    'or "bundled"',
+    remedy='Choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
+    'or "bundled".',
     part="encoder",
     attention="eager",  # batch-invariant, unlike fused attention
 )
@@ -91,9 +91,9 @@ class Encoder:
     device: torch.device
 
     def states(self, ids: Sequence[Tensor], layers: Sequence[int]) -> list[Tensor]:
-        """Return the hidden states of some layers, [rows, hidden] each; index 0 means embeddings.
+        """Return the hidden states of some layers, [rows, hidden] each. Index 0 means embeddings.
 
-        `ids` are groups of texts of equal length, int64 [texts, tokens] each; there is no padding.
+        `ids` are groups of texts of equal length, int64 [texts, tokens] each. There is no padding.
         """
         ids = [group.to(self.device) for group in ids]
         with deterministic_inference(self.device):
@@ -113,7 +113,7 @@ class Encoder:
         if len(states) != count:
             raise InputError(
                 f"the model {self.checkpoint.name!r} returned {len(states)} hidden states, but its "
-                f"configuration implies {count}; {self.checkpoint.architecture.remedy}"
+                f"configuration implies {count}. {self.checkpoint.architecture.remedy}"
             )
         return [states[layer][: len(ids)].flatten(0, 1) for layer in layers]
 
@@ -155,18 +155,18 @@ class HiddenStatesScorer(EncodingScorer[E]):
         name, remedy = checkpoint.name, self.architecture.remedy
         if checkpoint.states is None:
             raise InputError(
-                f"the configuration of the model {name!r} does not specify the number of layers; "
+                f"the configuration of the model {name!r} does not specify the number of layers. "
                 f"{remedy}"
             )
         if not checkpoint.template.overhead:
             raise InputError(
                 f"the tokenizer of {name!r} adds no special tokens, so empty texts would have no "
-                f"hidden states; {remedy}"
+                f"hidden states. {remedy}"
             )
         return checkpoint
 
     def load(self, checkpoint: Checkpoint, settings: E) -> Encoder:
-        """Load the encoder; the pooler may be missing, because no hidden state depends on it."""
+        """Load the encoder. The pooler may be missing, because no hidden state depends on it."""
         model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
         device, encoder = model.device, fast_encoder(model)
         if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
@@ -176,7 +176,7 @@ class HiddenStatesScorer(EncodingScorer[E]):
     def score_and_encode(
         self, candidate: str, reference: str, settings: E
     ) -> tuple[Result, list[EncodedText]]:
-        """Score a pair with uniform weights or a table; return the result and both texts."""
+        """Score a pair with uniform weights or a table and return the result and both texts."""
         check_text("candidate", candidate)
         check_text("reference", reference)
         with self.lock:
@@ -199,7 +199,7 @@ class HiddenStatesRun(EncodingRun[E]):
     A metric implements `layer_indices` and `combine`, and `compare` of `EncodingRun`.
 
     Attributes:
-        layers: indices of the hidden states that an encoding consists of; 0 means the embeddings.
+        layers: indices of the hidden states that an encoding consists of. 0 means the embeddings.
     """
 
     dtype: ClassVar[torch.dtype]  # of the encodings

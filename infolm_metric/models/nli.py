@@ -28,7 +28,7 @@ NLI_MODEL = Architecture(
     AutoModelForSequenceClassification,
     fits=lambda config: type(config) in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
     unfit="which has no sequence-classification head in transformers",
-    remedy='choose an NLI model such as "cross-encoder/nli-deberta-v3-base" or "bundled"',
+    remedy='Choose an NLI model such as "cross-encoder/nli-deberta-v3-base" or "bundled".',
     part="classifier",
     folder=BUNDLED_FOLDER / "nli",
     variable=NLISettings.model_variable,
@@ -62,11 +62,11 @@ class JoinedPair(NamedTuple):
 def join_pairs(
     tokenizer: Any, pairs: Sequence[tuple[str, str]], limit: int | None
 ) -> Iterator[JoinedPair]:
-    """Join each premise with its hypothesis; the longer text is truncated first.
+    """Join each premise with its hypothesis. The longer text is truncated first.
 
     Fast tokenizers also return the removed parts of both texts in all combinations, which can take
     gigabytes of memory. Their pairs are therefore truncated here, in the same way as tokenizers
-    0.22 and 0.23.3; tokenizers 0.23.1 and 0.23.2 divide an odd number of tokens differently.
+    0.22 and 0.23.3, but tokenizers 0.23.1 and 0.23.2 divide an odd number of tokens differently.
     """
     encoded = tokenizer(
         [premise for premise, _ in pairs],
@@ -109,9 +109,9 @@ class NLIModel(ModelWithHead):
         rows: int | None = None,
         progress: Callable[[int], object] = lambda pairs: None,
     ) -> Tensor:
-        """Return e, n and c for each pair, float64 [pairs, 3]; with two labels, n and c are 0.
+        """Return e, n and c for each pair, float64 [pairs, 3]. With two labels, n and c are 0.
 
-        `rows` is the number of pairs per pass; `progress` is called with the number of pairs done.
+        `rows` is the number of pairs per pass. `progress` is called with the number of pairs done.
         """
         probabilities = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         outputs = [labels.entailment, labels.neutral, labels.contradiction]
@@ -190,8 +190,8 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
         outputs = {name: index for name, index in vars(labels).items() if index is not None}
         warnings.warn(
             f"infolm: the labels of the model {checkpoint.name!r} may be wrong: "
-            f"{'; '.join(failures)}. Its outputs are interpreted as {outputs}; if this is wrong, "
-            "pass the label names in output order as `labels`",
+            f"{', and '.join(failures)}. Its outputs are interpreted as {outputs}. If this is "
+            "wrong, pass the label names in output order as `labels`.",
             stacklevel=user_stacklevel(),
         )
     return model

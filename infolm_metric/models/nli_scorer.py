@@ -95,7 +95,7 @@ class NLIRun(Run[N]):
         checkpoint: tokenizer and configuration of the NLI model.
         labels: output index of each label.
         overhead: number of special tokens that the tokenizer adds to a pair.
-        limit: maximum number of tokens per pair, including special tokens; None: no limit.
+        limit: maximum number of tokens per pair, including special tokens. None: no limit.
     """
 
     scorer: NLIScorer[N]

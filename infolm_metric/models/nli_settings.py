@@ -29,8 +29,8 @@ class NLISettings(ModelSettings):
 
     Args:
         labels: label names in the order of the model's outputs, such as
-            contradiction,neutral,entailment; None: read from the model's configuration.
-        max_length: maximum number of tokens in both texts together, including special tokens; None:
+            contradiction,neutral,entailment. None: read from the model's configuration.
+        max_length: maximum number of tokens in both texts together, including special tokens. None:
             the model's limit.
         long_text: handling of longer pairs: truncate (the longer text first) or error.
     """
@@ -49,7 +49,7 @@ class NLISettings(ModelSettings):
 
 @dataclass(frozen=True)
 class Labels:
-    """Output index of each label; with two labels, only entailment has an index."""
+    """Output index of each label. With two labels, only entailment has an index."""
 
     entailment: int
     neutral: int | None
@@ -95,8 +95,8 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
         return Labels(kinds.index("entailment"), None, None)
     raise InputError(
         f"the labels of the model {model!r} must be entailment, neutral and contradiction, got "
-        f"{', '.join(map(repr, names))}; if it is an NLI model, pass its labels in output order, "
-        f"as in labels={','.join(NLI_LABELS)!r}; otherwise choose an NLI model"
+        f"{', '.join(map(repr, names))}. If it is an NLI model, pass its labels in output order, "
+        f"as in labels={','.join(NLI_LABELS)!r}. Otherwise choose an NLI model."
     )
 
 

@@ -73,7 +73,7 @@ def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
 
 
 def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int:
-    """Count texts, int64 [tokens] each, that are not English prose; 0 if `weights` is None."""
+    """Count texts, int64 [tokens] each, that are not English prose. 0 if `weights` is None."""
     if weights is None:
         return 0
     return sum(

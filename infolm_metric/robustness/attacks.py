@@ -189,7 +189,7 @@ def swap_letters(text: str, random: Random) -> str | None:
 
 
 def replace_numbers(text: str, random: Random) -> str | None:
-    """Replace each distinct number with another number in the same form; keep "1" before a noun."""
+    """Replace each distinct number with another number in the same form. Keep "1" before a noun."""
     numbers = [
         number
         for number in grammar.find_numbers(text)
@@ -301,7 +301,7 @@ AMBIGUOUS = re.compile(
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """Change the gender or person of all pronouns outside titles; "I am" becomes "he is"."""
+    """Change the gender or person of all pronouns outside titles. "I am" becomes "he is"."""
     parsed = Text.parse(text)
     edits: dict[int, str] = {}
     for index in () if AMBIGUOUS.search(text) else parsed.words:
@@ -366,7 +366,7 @@ class Attack:
     Attributes:
         name: as in `ATTACKS`.
         kind: "adequacy" (changes the meaning) or "fluency" (damages the language).
-        rule: function that attacks a text; it returns None if the attack does not apply.
+        rule: function that attacks a text. It returns None if the attack does not apply.
     """
 
     name: str
@@ -398,7 +398,7 @@ ATTACKS: dict[str, Attack] = {
 
 
 def attack(text: str, name: str, seed: int = 0) -> str | None:
-    """Attack an English text; return None if the attack does not apply or changes nothing.
+    """Attack an English text, or return None if the attack does not apply or changes nothing.
 
     The same `text`, `name` (one of `ATTACKS`) and `seed` always give the same result. Raises
     InputError if the text is not a string, the attack is unknown, or the seed is not a

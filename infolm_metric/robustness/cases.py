@@ -27,7 +27,7 @@ class Item:
     string.
 
     Attributes:
-        id: the id of the item; by default, the number of its first row.
+        id: the id of the item. By default, the number of its first row.
         references: the distinct references.
         paraphrase: another text with the same meaning, or None.
     """
@@ -51,7 +51,7 @@ class AttackCase:
         anchor: a reference of the item.
         paraphrase: a text with the same meaning as the anchor, or None.
         adversary: the attacked anchor.
-        paraphrase_adversary: the attacked paraphrase; None if there is no paraphrase, or if the
+        paraphrase_adversary: the attacked paraphrase. None if there is no paraphrase, or if the
             attack does not apply to it.
         seed: the seed of the attack.
     """
@@ -90,23 +90,23 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
         item = items.get(key, Item(name or str(index), (), paraphrase))
         if paraphrase and item.paraphrase not in (None, paraphrase):
             raise InputError(
-                f"{where}: id {item.id!r} already has another paraphrase; use a different id"
+                f"{where}: id {item.id!r} already has another paraphrase. Use a different id."
             )
         texts = tuple(dict.fromkeys([*item.references, *references]))
         items[key] = Item(item.id, texts, item.paraphrase or paraphrase)
     if not items:
-        raise InputError(f"{path} has no rows; add one row per item")
+        raise InputError(f"{path} has no rows. Add one row per item.")
     return list(items.values())
 
 
 def make_cases(
     items: Iterable[Item], attacks: Sequence[str] = (), seed: int = 0, per_attack: int | None = None
 ) -> list[AttackCase]:
-    """Attack every reference of `items`; return the cases in the order of `ATTACKS`.
+    """Attack every reference of `items` and return the cases in the order of `ATTACKS`.
 
     References to which an attack does not apply are skipped. The paraphrase of a reference is the
-    first of these that exists: the item's paraphrase; the item's other reference with the fewest
-    words in common; for "num", the reference with its numbers spelled out.
+    first of these that exists: the item's paraphrase, the item's other reference with the fewest
+    words in common, or for "num", the reference with its numbers spelled out.
 
     `attacks` are names in `ATTACKS` (default: all). The same `seed`, a whole number >= 0, gives the
     same cases. `per_attack` is the maximum number of cases per attack, >= 1 (default: no limit).
@@ -152,20 +152,20 @@ def _make_case(item: Item, anchor: str, name: str, seed: int) -> AttackCase | No
 
 
 def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
-    """Read cases from the output of `infolm attack`; return each row with its case.
+    """Read cases from the output of `infolm attack`, each row with its case.
 
-    `path` is the name of a file, as in `read_items`; a row is its location and its values. Raises
+    `path` is the name of a file, as in `read_items`. A row is its location and its values. Raises
     InputError if the file cannot be read or has no rows, or if a row is not a case.
     """
     cases = [(row, _parse_case(*row)) for row in read_rows(path)]
     if not cases:
-        raise InputError(f"{path} has no rows; create cases with `infolm attack FILE -o {path}`")
+        raise InputError(f"{path} has no rows. Create cases with `infolm attack FILE -o {path}`.")
     return cases
 
 
 def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
     if "attack" not in row:
-        raise InputError(f"{where}: no column 'attack'; create cases with `infolm attack FILE`")
+        raise InputError(f"{where}: no column 'attack'. Create cases with `infolm attack FILE`.")
     check_known(f"attack in {where}:", row["attack"], list(ATTACKS))
     return AttackCase(
         id=str(row.get("id") or where),

@@ -58,7 +58,7 @@ def inflect(lemma: str, part: str, tag: str) -> str | None:
 
 
 def find_tag(word: str, part: str) -> str | None:
-    """Return the tag of an inflected word; None if it is unknown or ambiguous, as for "sheep".
+    """Return the tag of an inflected word, or None if it is unknown or ambiguous, as for "sheep".
 
     >>> find_tag("cities", "NOUN"), find_tag("located", "VERB"), find_tag("city", "VERB")
     ('NNS', 'VBD', None)
@@ -162,7 +162,7 @@ def object_follows(text: Text, index: int) -> bool:
 
 
 def is_participle(word: str) -> bool:
-    """Return whether a word can only be a past participle; "run", for example, is also a noun."""
+    """Return whether a word can only be a past participle, unlike "run", which is also a noun."""
     lemmas = lemmas_by_pos(word)
     verb = lemmas.get("VERB", word)
     return verb != word and "NOUN" not in lemmas and word in find_forms(verb, "VERB").get("VBN", ())
@@ -298,7 +298,7 @@ def spell_number(number: int) -> str:
 
 
 def spell_numbers(text: str) -> str | None:
-    """Spell out the numbers in a text, except in dates; return None if there are none.
+    """Spell out the numbers in a text, except in dates, or return None if there are none.
 
     >>> spell_numbers("12 runways, 3.25 km and 40% of it, since 1999.")
     'Twelve runways, three point two five km and forty percent of it, since 1999.'

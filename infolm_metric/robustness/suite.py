@@ -26,7 +26,7 @@ MACRO_GROUPS = ("all", *ATTACK_KINDS)
 
 
 class CaseScores(NamedTuple):
-    """Scores of a case's texts against the anchor (higher is better); NaN for missing texts.
+    """Scores of a case's texts against the anchor (higher is better). NaN for missing texts.
 
     `anchor` is the anchor's score against itself, used if there is no attacked paraphrase.
     """
@@ -55,7 +55,7 @@ class ExternalScores:
 
 @dataclass(frozen=True)
 class AttackResult:
-    """A metric's results for one attack; fractions are from 0 to 1, or None if there are no cases.
+    """A metric's results for one attack. Fractions are from 0 to 1, or None if there are no cases.
 
     Attributes:
         attack: the name of the attack.
@@ -63,7 +63,7 @@ class AttackResult:
         cases: the number of cases with a paraphrase, from which the accuracy is computed.
         texts: the number of attacked texts, from which the sensitivity is computed.
         accuracy: the fraction of cases in which the paraphrase scores better than the attacked
-            anchor; ties count as misses.
+            anchor. Ties count as misses.
         low: the lower bound of the 95% Wilson interval for the accuracy.
         high: the upper bound of the interval.
         ties: the fraction of cases in which the paraphrase and the attacked anchor score the same.
@@ -92,7 +92,7 @@ class MetricResult:
     """A metric's results for all attacks.
 
     Attributes:
-        signature: the signature of the scores; None for external scores.
+        signature: the signature of the scores. None for external scores.
         attacks: attack -> result, for attacks with cases, in the order of `ATTACKS`.
     """
 
@@ -168,7 +168,7 @@ def _summarise(name: str, scores: Sequence[CaseScores]) -> AttackResult:
 
 
 def _compare(pairs: Iterable[tuple[float, float]]) -> list[int]:
-    """Return 1 if the first score is better, 0 for a tie, -1 if it is worse; skip NaN."""
+    """Return 1 if the first score is better, 0 for a tie, -1 if it is worse. Skip NaN."""
     return [
         0
         if math.isclose(x, y, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
@@ -191,7 +191,7 @@ def evaluate_robustness(
 
     The arguments are checked before any text is scored. Raises InputError if there are
     no cases, two metrics have the same name, a metric uses document frequencies of candidates, or a
-    column has infinite scores or the wrong length; raises OSError if a model cannot be found.
+    column has infinite scores or the wrong length. Raises OSError if a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
     >>> from infolm_metric.robustness import Item, make_cases
@@ -201,10 +201,10 @@ def evaluate_robustness(
     1
     """
     if not cases:
-        raise InputError("no attack applies to these texts; pass different texts or attacks")
+        raise InputError("no attack applies to these texts. Pass different texts or attacks.")
     names = [*scorers, *(column.name for column in columns)]
     for name in {name for name in names if names.count(name) > 1}:
-        raise InputError(f"two metrics are named {name!r}; rename the column of scores")
+        raise InputError(f"two metrics are named {name!r}. Rename the column of scores.")
     for column in columns:
         if len(column.scores) != len(cases):
             raise InputError(
@@ -212,12 +212,12 @@ def evaluate_robustness(
                 f"total, got {len(column.scores)}"
             )
         if any(math.isinf(score) for row in column.scores for score in row):
-            raise InputError(f"column {column.name!r} has infinite scores; replace them with NaN")
+            raise InputError(f"column {column.name!r} has infinite scores. Replace them with NaN.")
     for scorer in scorers.values():
         if "candidates" in scorer.settings.idf_sides:
             raise InputError(
-                "idf='separate' would compute the token weights of candidates from attacked texts; "
-                "use idf='references', idf=False or a table"
+                "idf='separate' would compute the token weights of candidates from attacked texts. "
+                "Use idf='references', idf=False or a table."
             )
     results: dict[str, MetricResult] = {}
     for name, scorer in scorers.items():

@@ -27,7 +27,7 @@ class Text:
 
     @classmethod
     def parse(cls, text: str) -> Text:
-        """Split a text into tokens; the last entry of `blanks` is at the end of the text."""
+        """Split a text into tokens. The last entry of `blanks` is at the end of the text."""
         matches = list(TOKEN.finditer(text))
         starts = [*(match.start() for match in matches), len(text)]
         ends = [0, *(match.end() for match in matches)]
@@ -35,7 +35,7 @@ class Text:
         return cls(tuple(match[0] for match in matches), tuple(blanks))
 
     def replace(self, edits: Mapping[int, str]) -> str:
-        """Return the text with some tokens replaced; "" removes a token and its blanks.
+        """Return the text with some tokens replaced. "" removes a token and its blanks.
 
         >>> Text.parse("A cat did n't run.").replace({1: "dog", 3: ""})
         'A dog did run.'
@@ -69,7 +69,7 @@ class Text:
         return frozenset(indices)
 
     def sentence(self, index: int) -> tuple[list[str], list[str]]:
-        """Return the words before and after a token in its sentence; the first word is lowercased.
+        """Return the words before and after a token in its sentence. The first word is lowercased.
 
         >>> Text.parse("He saw St. Ives. Is it in Hull?").sentence(7)
         (['is'], ['in', 'Hull', '?'])

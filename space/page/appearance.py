@@ -85,7 +85,7 @@ def unrelated_words(baseline: Any) -> str:
     """Return a sentence about the scores of unrelated texts."""
     low, high = baseline.deciles[0], baseline.deciles[-1]
     return (
-        f"Unrelated texts score {baseline.mean:.2g} on average; 80% of the pairs score between "
+        f"Unrelated texts score {baseline.mean:.2g} on average. 80% of the pairs score between "
         f"{low:.2g} and {high:.2g}."
     )
 

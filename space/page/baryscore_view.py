@@ -14,7 +14,7 @@ PLOTTED_MOVES, LISTED_MOVES = 8, 20
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score; less important ones are under “Details”."""
+    """Create the components that explain a score. Less important ones are under “Details”."""
     words = TEXTS["baryscore"]
     gr.Markdown(words["costs"])
     with gr.Row():

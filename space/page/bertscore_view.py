@@ -17,7 +17,7 @@ SIDES = ("candidate", "reference")
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score; less important ones are under “Details”."""
+    """Create the components that explain a score. Less important ones are under “Details”."""
     words = TEXTS["bertscore"]
     gr.Markdown(words["matches"])
     with gr.Row():

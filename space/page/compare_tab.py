@@ -102,7 +102,7 @@ def build(metric: str) -> None:
 
 
 def _open_with(component: Component, update: Any) -> None:
-    """Set a component's initial state; a load event could run before the build is complete."""
+    """Set a component's initial state. A load event could run before the build is complete."""
     changes = update if isinstance(update, dict) and "__type__" in update else {"value": update}
     for name, value in changes.items():
         value = component.postprocess(value) if name == "value" else value

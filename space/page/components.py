@@ -47,7 +47,7 @@ def bars(words: Sequence[tuple[str, float]]) -> pd.DataFrame:
 def table(
     label: str, headers: list[str], column_widths: list[Any], datatype: Any = "str", **options: Any
 ) -> gr.Dataframe:
-    """Create a read-only table; column widths are in percent, so that the table fits on a phone."""
+    """Create a read-only table. Column widths are in percent, so that the table fits on a phone."""
     return gr.Dataframe(
         headers=headers,
         datatype=datatype,

@@ -31,7 +31,7 @@ def answer(
 ) -> Any:
     """Connect a function to the events that trigger it and the edits that clear its answer.
 
-    `function` takes the values of `inputs`, and yields updates by component; the last updates are
+    `function` takes the values of `inputs`, and yields updates by component. The last updates are
     the answer. `outputs` are the card, the column that the update `hidden` hides if there is no
     answer, and the column's components. The card shows the HTML `notice` if there is no answer.
     """

@@ -37,7 +37,7 @@ BARS = 10  # approximate number of bars in the histogram
 def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
     """Return all columns, then the candidate and reference columns if their names are known."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
-        raise InputError(f"the file name must end in one of {', '.join(FILE_TYPES)}; rename it")
+        raise InputError(f"the file name must end in one of {', '.join(FILE_TYPES)}. Rename it.")
     _, row = next(read_rows(path), ("", {}))
     candidates = [name for name in CANDIDATES if name in row]
     references = [name for name in REFERENCE_COLUMNS if name in row]
@@ -48,19 +48,19 @@ def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
 def read_pairs(
     path: str, candidate: str | None, references: Sequence[str]
 ) -> tuple[list[Row], Pairs]:
-    """Read rows and check their pairs; columns that are not passed are detected by name."""
+    """Read rows and check their pairs. Columns that are not passed are detected by name."""
     columns, default_candidate, default_references = find_columns(path)
     candidate, references = candidate or default_candidate, references or default_references
     if not candidate or not references:
         side = "reference" if candidate else "candidate"
-        choices = f"select one of {', '.join(map(repr, columns))}"
-        remedy = choices if columns else "the file has no rows"
-        raise InputError(f"cannot identify the {side} column; {remedy}")
+        choices = f"Select one of {', '.join(map(repr, columns))}"
+        remedy = choices if columns else "The file has no rows"
+        raise InputError(f"cannot identify the {side} column. {remedy}.")
     rows = list(islice(read_rows(path), limits.FILE_ROWS + 1))
     pairs = Pairs.of(parse_pair(where, row, candidate, references) for where, row in rows)
     if not len(pairs):
-        raise InputError("the file has no rows; add one row per pair of texts")
-    limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "split it")
+        raise InputError("the file has no rows. Add one row per pair of texts.")
+    limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "Split it")
     for index, (text, group) in enumerate(pairs, 1):
         limits.check_group(f"row {index}", text, group)
     return rows, pairs
@@ -76,7 +76,7 @@ def iter_scores(
     """Yield the fraction of pairs scored so far, and finally 1 with the result."""
     settings = check_settings(metric, settings)
     if path is None:
-        raise InputError("no file selected; upload a CSV, TSV or JSON Lines file")
+        raise InputError("no file selected. Upload a CSV, TSV or JSON Lines file.")
     try:
         rows, pairs = read_pairs(path, candidate, references or [])
     except InputError as error:  # hide the path on the server
@@ -219,7 +219,7 @@ def _make_upload() -> tuple[Any, ...]:
 
 def _make_answer() -> list[Any]:
     """Create the components that show a file's scores."""
-    title = "Worst pairs first; click a heading to sort"
+    title = "Worst pairs first. Click a heading to sort."
     options: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
     label = "Distribution of the scores"
     return [

@@ -31,7 +31,7 @@ SWEEP_GRIDS = {
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score; less important ones are under “Details”."""
+    """Create the components that explain a score. Less important ones are under “Details”."""
     words = TEXTS["infolm"]
     gr.Markdown(words["predictions"])
     with gr.Row():
@@ -123,7 +123,7 @@ def _token_rows(text: Any, vocabulary: list[str]) -> list[list[str]]:
 
 
 def _measure_rows(sweep: Any, settings: Any) -> list[list[str]]:
-    """Return the score with each measure; replace parameters that a measure rejects with 1/2."""
+    """Return the score with each measure. Replace parameters that a measure rejects with 1/2."""
     parameters = {"alphas": settings.alpha, "betas": settings.beta}
     grid = {
         name: [0.5] if value in (None, 0.5) else [value, 0.5] for name, value in parameters.items()

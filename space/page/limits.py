@@ -34,22 +34,22 @@ COMPARED_WORDS = (
 )
 FILE_WORDS = (
     f"CSV, TSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {FILE_ROWS} rows. A "
-    f"text may have up to {CHARACTERS:,} characters and {FILE_TOKENS} tokens (about 90 words); "
-    f"with {FILE_ROWS} rows, texts may average about 32 tokens. For larger files, run "
+    f"text may have up to {CHARACTERS:,} characters and {FILE_TOKENS} tokens (about 90 words). "
+    f"With {FILE_ROWS} rows, texts may average about 32 tokens. For larger files, run "
     "`infolm score` on your own machine."
 )
 
 
-def at_most(template: str, count: int, limit: int, remedy: str = "shorten it") -> None:
+def at_most(template: str, count: int, limit: int, remedy: str = "Shorten it") -> None:
     """Raise InputError if `count` exceeds `limit`.
 
     >>> at_most("the candidate has {} tokens", 65, 64)
     Traceback (most recent call last):
-    infolm_metric.InputError: the candidate has 65 tokens, but at most 64 are allowed; shorten it
+    infolm_metric.InputError: the candidate has 65 tokens, but at most 64 are allowed. Shorten it
     """
     if count > limit:
         raise InputError(
-            f"{template.format(f'{count:,}')}, but at most {limit:,} are allowed; {remedy}"
+            f"{template.format(f'{count:,}')}, but at most {limit:,} are allowed. {remedy}"
         )
 
 
@@ -57,7 +57,7 @@ def check_group(position: str, candidate: str, references: Sequence[str]) -> Non
     """Raise InputError if there are no or too many references, or if a text is too long."""
     if not references:
         raise InputError(f"{position} needs at least one reference, got none")
-    at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "remove some")
+    at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "Remove some")
     for text in (candidate, *references):
         at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
 
@@ -69,7 +69,7 @@ def check_compared(counts: Sequence[int], metric: str, model: str) -> None:
     for index, count in enumerate(counts):
         name = "reference" if index and len(counts) == 2 else f"reference {index}"
         at_most(f"the {name if index else 'candidate'} has {{}} tokens", count, limit)
-    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, "remove one")
+    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, "Remove one")
 
 
 def check_file(counts: Sequence[Sequence[int]]) -> None:
@@ -79,6 +79,6 @@ def check_file(counts: Sequence[Sequence[int]]) -> None:
     work = sum(count**2 for row in counts for count in row) / FILE_WORK
     if work > 1:
         raise InputError(
-            f"the file requires {max(work, 1.1):.1f} times the computation that the demo allows; "
-            f"remove about {max(1, round(100 - 100 / work))}% of its rows"
+            f"the file requires {max(work, 1.1):.1f} times the computation that the demo allows. "
+            f"Remove about {max(1, round(100 - 100 / work))}% of its rows."
         )

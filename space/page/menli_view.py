@@ -25,7 +25,7 @@ CONTRADICTION = 0.8
 
 
 def make() -> list[Any]:
-    """Create the components that explain a score; less important ones are under “Details”."""
+    """Create the components that explain a score. Less important ones are under “Details”."""
     words = TEXTS["menli"]
     gr.Markdown(words["directions"])
     with gr.Row():

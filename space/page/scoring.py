@@ -102,7 +102,7 @@ class Answer:
 
     @property
     def name(self) -> str:
-        """Name of the metric; for InfoLM, with the measure."""
+        """Name of the metric. For InfoLM, with the measure."""
         title = METRIC_LABELS[self.metric].partition(":")[0]
         measure = self.settings.get("information_measure", default("infolm", "information_measure"))
         return f"{title} ({measure})" if self.metric == "infolm" else title
@@ -138,7 +138,7 @@ class Answer:
 
 @functools.cache
 def load_scorer(metric: str, model: str) -> Any:
-    """Return the scorer that all visitors share; the caller must hold LOCK."""
+    """Return the scorer that all visitors share. The caller must hold LOCK."""
     scorer = SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
     scorer.keep_logits = True  # InfoLM's explanations need the logits
     return scorer
@@ -154,7 +154,7 @@ def token_counts(texts: Sequence[str], model: str) -> list[int]:
 def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
-    """Score a candidate against its references; invalid requests raise `EXPECTED_ERRORS`."""
+    """Score a candidate against its references. Invalid requests raise `EXPECTED_ERRORS`."""
     settings = check_settings(metric, settings)
     if not isinstance(references, list):
         raise InputError(f"references must be a list of strings, got {type(references).__name__}")
@@ -163,7 +163,7 @@ def compare(
     (references,) = pairs.references
     if any(map(is_blank, (candidate, *references))):
         side = "candidate" if is_blank(candidate) else "reference"
-        raise InputError(f"the {side} is empty; enter some text")
+        raise InputError(f"the {side} is empty. Enter some text.")
     model = settings["model_name_or_path"]
     with LOCK:
         limits.check_compared(token_counts([candidate, *references], model), metric, model)

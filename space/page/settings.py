@@ -72,7 +72,7 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     {'model_name_or_path': 'bundled', 'idf': False}
     >>> check_settings("infolm", {"device": "cuda"})
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown setting 'device' for infolm; choose from ...
+    infolm_metric.InputError: unknown setting 'device' for infolm. Choose from ...
     """
     if not isinstance(metric, str) or metric not in CONTROLS:
         raise InputError(f"metric must be one of {', '.join(CONTROLS)}, got {metric!r:.60}")
@@ -81,8 +81,8 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     controls = CONTROLS[metric]
     for name, value in (settings or {}).items():
         if name not in controls:
-            remedy = f"choose from {', '.join(controls)}" if controls else "omit it"
-            raise InputError(f"unknown setting {name!r:.60} for {metric}; {remedy}")
+            remedy = f"Choose from {', '.join(controls)}" if controls else "Omit it"
+            raise InputError(f"unknown setting {name!r:.60} for {metric}. {remedy}.")
         if (words := controls[name].words) and value not in [*words]:
             choices = ", ".join(map(str, words))
             raise InputError(f"{name} must be one of {choices}, got {value!r:.60}")
@@ -131,7 +131,7 @@ def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
 
 
 def read_settings(metric: str, values: Sequence[Any]) -> dict[str, Any]:
-    """Return a metric's settings from the values of all controls; skip empty numbers."""
+    """Return a metric's settings from the values of all controls. Skip empty numbers."""
     items = zip(CONTROL_KEYS, values, strict=True)
     return {name: v for (group, name), v in items if group == metric and v is not None}
 

@@ -14,6 +14,7 @@ WORDS = (ROOT / "tests/docs/words_to_avoid.txt").read_text(encoding="utf-8").spl
 AVOIDED = re.compile(rf"\b({'|'.join(WORDS)})\b|, too\b", re.IGNORECASE)
 # Occurrences per 10,000 words.
 LIMITS = {AVOIDED: 3, re.compile(r"\bwhat\b", re.I): 10, re.compile(r"\bwhere\b", re.I): 18}
+SEMICOLONS = 15
 FOLDERS = {"code": ("infolm_metric", "space", "tools"), "tests": ("tests",)}
 
 
@@ -42,6 +43,16 @@ def read_prose(kind: str) -> Iterator[str]:
                     yield re.sub(r"^\s*(>>>|\.\.\.).*$", "", node.value, flags=re.MULTILINE)
             elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 yield node.name.replace("_", " ")
+
+
+@pytest.mark.parametrize("kind", ["code", "pages"])
+def test_semicolons_are_rare(kind):
+    # Semicolons in comments and in Python code are not counted.
+    prose = [text for text in read_prose(kind) if not text.startswith("#") or kind == "pages"]
+    words = sum(len(re.findall(r"[A-Za-z]+", text)) for text in prose)
+    found = [text for text in prose for _ in re.finditer(r";\s", text)]
+    assert words > 5_000
+    assert 10_000 * len(found) <= SEMICOLONS * words, found
 
 
 @pytest.mark.parametrize("kind", [*FOLDERS, "pages"])

@@ -249,7 +249,7 @@ def test_lm_eval_item_has_references_output_and_settings(document_metrics):
 
 
 INVALID_DOCUMENTS = [  # InputError, because lm-eval catches TypeError
-    ({"temprature": 2}, "did you mean 'temperature'"),
+    ({"temprature": 2}, "Did you mean 'temperature'"),
     ({"information_measure": ["kl", "l1"]}, "must be one name"),
     ({"references": [3.0]}, "3.0"),
     ({"references": [["a", 3]]}, "3"),
@@ -317,5 +317,5 @@ def test_error_on_a_missing_library_says_how_to_install_it(module, monkeypatch):
     package = module.replace("_", "-")
     integration = importlib.util.find_spec(f"infolm_metric.integrations.{module}")
     monkeypatch.setitem(sys.modules, module, None)  # importing it fails
-    with pytest.raises(ImportError, match=f"{package} is required but not installed; run: pip"):
+    with pytest.raises(ImportError, match=f"{package} is required but not installed. Run: pip"):
         runpy.run_path(integration.origin)

@@ -165,7 +165,7 @@ def test_error_on_one_rank_is_raised_on_all(outcomes, name):
 def test_inconsistent_ranks_are_rejected_on_all_with_a_reason(outcomes, name):
     for results in outcomes[1]:
         assert type(results[name]) is InputError and name in str(results[name])
-        assert (MISMATCH in name) == ("use the same settings" in str(results[name]))
+        assert (MISMATCH in name) == ("Use the same settings" in str(results[name]))
 
 
 def test_distributed_score_works_in_one_process(folder):

@@ -106,7 +106,7 @@ def test_worker_with_different_settings_is_rejected():
     fields = {**ToyScorer().signature().fields, "size": "9"}
     columns = Columns(None, ())
     worker = _Worker(ToyScorer(), fields, CorpusStatistics(), columns, None, None)
-    with pytest.raises(InputError, match="driver's: size is 1 instead of 9; install"):
+    with pytest.raises(InputError, match="driver's: size is 1 instead of 9. Install"):
         worker(Table.from_pylist(ROWS))
 
 
@@ -137,7 +137,7 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     scores = [row["infolm"] for row in rows]
     assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
     assert main([*arguments, "-o", "scores.parquet"]) == 2
-    assert "scores.parquet already exists; choose a new folder" in capsys.readouterr().err
+    assert "scores.parquet already exists. Choose a new folder" in capsys.readouterr().err
 
 
 def test_error_names_the_invalid_row(cluster, tiny_bert, capsys):
@@ -225,7 +225,7 @@ INVALID = [
     (["--data", "nothing", "-o", "scores.parquet"], "got no files"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
     (["--data", "damaged.jsonl", "-o", "scores.parquet"], "damaged.jsonl, line 1: not valid JSON"),
-    (["--data", "empty.jsonl", "-o", "scores.parquet"], "empty.jsonl has no rows; add one row"),
+    (["--data", "empty.jsonl", "-o", "scores.parquet"], "empty.jsonl has no rows. Add one row"),
 ]
 
 

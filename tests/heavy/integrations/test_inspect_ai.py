@@ -117,7 +117,7 @@ def test_sample_without_target_is_excluded_from_the_mean(documents):
 
 
 INVALID = [
-    (infolm, {"temprature": 2}, "did you mean 'temperature'"),
+    (infolm, {"temprature": 2}, "Did you mean 'temperature'"),
     (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
     (baryscore, {"idf": True}, "idf must be False"),
     (bertscore, {"score": ["f1"]}, "score must be one name"),

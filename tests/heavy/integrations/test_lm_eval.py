@@ -82,7 +82,7 @@ def test_several_references_are_passed_by_process_results(language_model, tmp_pa
 
 INVALID = [
     ([1.0, 0.0], "process_results"),
-    ([("a", "b", {"temprature": 2})], "did you mean 'temperature'"),
+    ([("a", "b", {"temprature": 2})], "Did you mean 'temperature'"),
     ([("a", "b", {"information_measure": ["kl"]})], "information_measure must be one name"),
 ]
 

@@ -150,7 +150,7 @@ def test_overflowing_states_are_rejected_with_a_remedy(tiny_bert):
     encoder_layers = scorer.models.model(scorer.settings).model.layers
     with torch.inference_mode():
         encoder_layers[-1].output.weight.fill_(6e4)
-    with pytest.raises(InputError, match="not finite with dtype=.float16.; use"):
+    with pytest.raises(InputError, match="not finite with dtype=.float16.. Use"):
         scorer.score([""], ["a"])
 
 
@@ -191,7 +191,7 @@ INVALID = [
     ("bert", {"layers": [0, 3]}, r"from 0 \(the embeddings\) to 2 .* got 3"),
     ("bert", {"layers": 2, "long_text": "error"}, "at most max_length=40 tokens"),
     ("bert", {"layers": 2, "max_length": 2}, "max_length must be at least 3"),
-    ("gpt2", {}, "is a gpt2 model, but .* needs an encoder.* choose an encoder"),
+    ("gpt2", {}, "is a gpt2 model, but .* needs an encoder.* Choose an encoder"),
 ]
 
 

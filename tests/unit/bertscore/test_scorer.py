@@ -233,7 +233,7 @@ INVALID = [
     ("bert", {}, r"layer must be set .* has 2 layers .* layer=1 first"),
     ("bert", {"layer": 3}, r"layer must be from 0 \(the embeddings\) to 2 .* got 3"),
     ("bert", {"layer": 1, "long_text": "error"}, "at most max_length=40 tokens"),
-    ("gpt2", {"layer": 1}, "is a gpt2 model, but .* needs an encoder.* choose an encoder"),
+    ("gpt2", {"layer": 1}, "is a gpt2 model, but .* needs an encoder.* Choose an encoder"),
 ]
 
 

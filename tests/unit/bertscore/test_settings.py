@@ -60,10 +60,10 @@ def test_a_folder_needs_a_layer_even_if_it_has_the_name_of_a_known_model(tmp_pat
 INVALID = [
     ({"layer": -1}, "layer must be at least 0, got -1"),
     ({"layer": 2.5}, "layer must be a whole number .* got 2.5"),
-    ({"layers": 5}, "unknown setting 'layers'; did you mean 'layer'"),
+    ({"layers": 5}, "unknown setting 'layers'. Did you mean 'layer'"),
     ({"score": "f"}, "unknown score 'f'"),
     ({"score": []}, "score is an empty list"),
-    ({"multi_reference": "min"}, "unknown multi_reference 'min'; known: 'max', 'mean'"),
+    ({"multi_reference": "min"}, "unknown multi_reference 'min'. Known: 'max', 'mean'"),
 ]
 
 

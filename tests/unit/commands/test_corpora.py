@@ -60,7 +60,7 @@ def test_baseline_covers_every_measure_and_rescales_scores(infolm_output):
 INVALID = [
     (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
     (["idf", "empty.txt"], "corpus is empty"),
-    (["idf", "data.csv"], "data.csv, line 2: no column 'text'; available: 'summary'"),
+    (["idf", "data.csv"], "data.csv, line 2: no column 'text'. Available: 'summary'"),
     (["idf", "ref.txt", "--metric", "toy"], "toy has no token weights"),
     (["idf", "ref.txt", "--temperature", "2"], "unrecognized arguments: --temperature"),
     (["baseline", "ref.txt"], "the corpus must have at least 40 distinct texts"),

@@ -166,7 +166,7 @@ REJECTED = [
     (ROWS, ["--plan", "40", *BY_TOY, "--metric", "infolm"], "single score, got toy, infolm"),
     (ROWS, ["--source-column", "a"], "unrecognized arguments: --source-column"),
     ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
-    ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none; use --scores NAME"),
+    ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none. Use --scores NAME"),
     ([{**row, "human": {}} for row in ROWS], ["--scores", "bleu"], "no human scores"),
     ([{**ROWS[0], "prediction": None}, *ROWS[1:]], [], "rows.jsonl, line 1"),
 ]

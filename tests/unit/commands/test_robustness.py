@@ -92,10 +92,10 @@ INVALID = [
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
     (["robustness", "cases.jsonl", "--lower-is-better", "bleu"], "bleu requires --scores"),
     (["robustness", "cases.jsonl", "--json", "--markdown"], "not allowed with argument"),
-    (["robustness", "rows.jsonl"], "line 1: no column 'attack'; create cases with `infolm attack"),
+    (["robustness", "rows.jsonl"], "line 1: no column 'attack'. Create cases with `infolm attack"),
     (["attack", "missing.jsonl"], "cannot read missing.jsonl"),
     (["attack", "cases.jsonl"], "none of the columns 'references' and 'reference'"),
-    (["attack", "rows.jsonl", "--attack", "pron"], "can be attacked with pron; add"),
+    (["attack", "rows.jsonl", "--attack", "pron"], "can be attacked with pron. Add"),
 ]
 
 

@@ -88,7 +88,7 @@ def test_other_texts_are_not_mistaken_for_file_names(toy, text):
 
 def test_error_on_file_names_shows_the_command_that_scores_the_files(infolm_error):
     errors = infolm_error("score", "sys.txt", "ref.txt", "ref2.txt")
-    assert "infolm score -c sys.txt -r ref.txt -r ref2.txt; " in errors
+    assert "infolm score -c sys.txt -r ref.txt -r ref2.txt. " in errors
 
 
 def test_tables_can_be_files_standard_input_or_datasets(toy, monkeypatch):
@@ -450,7 +450,7 @@ def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
 
 
 INVALID = [
-    ([], "nothing to score; pass either texts as arguments, -c FILE and -r FILE"),
+    ([], "nothing to score. Pass either texts as arguments, -c FILE and -r FILE"),
     (["a cat"], "the candidate has no references"),
     (["missing"], "got only 'missing'. Add a reference. If this is the name of a table, check it"),
     (["folder"], "folder is a folder. To score its tables, run infolm score --dataset folder"),
@@ -464,8 +464,8 @@ INVALID = [
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
     (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
     (["--rescale-with-baseline", "data.csv"], "--rescale-with-baseline took 'data.csv'"),
-    (["a cat", "a dog", *FILES], "more than one input; pass either texts"),
-    (["-c", "sys.txt"], "pass -c CANDIDATES and -r REFERENCES"),
+    (["a cat", "a dog", *FILES], "more than one input. Pass either texts"),
+    (["-c", "sys.txt"], "Pass -c CANDIDATES and -r REFERENCES"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
     (["--data", "-", "-o", "s.jsonl"], "standard input can be read only once"),
     (["-c", "empty.txt", "-r", "empty.txt"], "empty.txt has no rows"),
@@ -482,7 +482,7 @@ INVALID = [
     ([*FILES, "--json", "--per-pair"], "mutually exclusive"),
     (["--engine", "ray", "--workers", "0", "data.csv"], "workers must be at least 1, got 0"),
     ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray requires --data PATH"),
-    (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'; did you mean"),
+    (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'. Did you mean"),
     (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
     (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
 ]

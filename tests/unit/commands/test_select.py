@@ -36,7 +36,7 @@ def test_nan_in_another_column_is_written_as_null(infolm_output):
 INVALID = [
     ([], "no rows"),
     ([{"texts": ["a"]}], "no column 'candidates'"),
-    ([{"candidates": []}], "add candidates"),
+    ([{"candidates": []}], "Add candidates"),
     ([{"candidates": "a"}], "must be a list of strings, got the string 'a'"),
     ([{"candidates": ["a", None]}], "line 1: 'candidates'[1]"),
 ]

@@ -63,7 +63,7 @@ def test_cells_of_a_table_are_read_unchanged(file, name, content):
     compressed = file(f"{name}.GZ", gzip.compress(content.encode()))
     for path in (file(name, content), compressed):
         assert list(tables.read_documents(path, "text")) == [f'{ODD}\n"x", y', "", "NA"]
-    with pytest.raises(InputError, match="no column 'target'; available: .*text"):
+    with pytest.raises(InputError, match="no column 'target'. Available: .*text"):
         list(tables.read_documents(compressed, "target"))
 
 
@@ -96,7 +96,7 @@ MANY_LINES = b'a,b\n"' + b"x\n".rjust(1000) * (files.LONGEST // 999)
 
 BAD_TABLES = [
     ("a.jsonl", '{"candidate": "a", "reference": "b"}\n{"x": ', "line 2: not valid JSON"),
-    ("a.jsonl", '["a", "b"]', "line 1: not a JSON object; write one JSON object per line"),
+    ("a.jsonl", '["a", "b"]', "line 1: not a JSON object. Write one JSON object per line"),
     ("a.jsonl", '\n{"candidate": 5, "reference": "b"}', "line 2: 'candidate' must be a string"),
     ("a.jsonl", '{"candidate": "a", "reference": ["b", 1]}', "line 1: 'reference' must be a"),
     ("a.jsonl", '{"candidate": "a", "references": []}', "line 1: 'references' is an empty"),
@@ -110,8 +110,8 @@ BAD_TABLES = [
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
     ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 3: a quoted cell"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
-    ("a.csv", "a,a\nb,c", "line 1: duplicate column name 'a'; rename one column, or add a header"),
-    ("a.tsv", "prediction,reference\na,b\n", "check the header and its separator"),
+    ("a.csv", "a,a\nb,c", "line 1: duplicate column name 'a'. Rename one column, or add a header"),
+    ("a.tsv", "prediction,reference\na,b\n", "Check the header and its separator"),
     ("a.csv", "candidate;reference\na,b\n", "expected 2 cells separated by ';'"),
     ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: expected 2 cells"),
     ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
@@ -140,7 +140,7 @@ def test_unequal_missing_and_other_files_are_not_read_as_plain_text(file):
     for paths, words in (
         ([one, three], f"{one} has 1, {three} has 3"),
         ([table], f"{table} must be plain text .*infolm score --data"),
-        (["nothing.txt"], "cannot read nothing.txt: .*; check the file"),
+        (["nothing.txt"], "cannot read nothing.txt: .*. Check the file"),
     ):
         with pytest.raises(InputError, match=words):
             list(tables.read_parallel(one, paths))
@@ -313,11 +313,11 @@ def test_types_and_options_in_the_readme_of_a_data_set_are_respected(tmp_path, r
 
 MISSING_SPLITS = [
     ("data", "dev", "dev"),
-    ("saved", "dev", "the splits train, test; 'dev' is not one of them"),
-    ("saved", None, "the splits train, test; select one"),
-    ("single", "test", "saved without splits; omit --split"),
+    ("saved", "dev", "the splits train, test. 'dev' is not one of them"),
+    ("saved", None, "the splits train, test. Select one"),
+    ("single", "test", "saved without splits. Omit --split"),
     ("nothing", None, "cannot load the data set"),
-    ("data", "test[:1]", "the splits .*; 'test\\[:1\\]' is not one of them"),
+    ("data", "test[:1]", "the splits .*. 'test\\[:1\\]' is not one of them"),
 ]
 
 

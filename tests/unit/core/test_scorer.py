@@ -259,7 +259,7 @@ def test_score_scores_with_any_metric(metric):
     expected = METRICS[metric].scorer_type()(**model).score(*pairs)
     assert result.signature == expected.signature
     assert_nearly_equal(result["scores"], expected["scores"])
-    with pytest.raises(InputError, match="did you mean 'baryscore'"):
+    with pytest.raises(InputError, match="Did you mean 'baryscore'"):
         infolm_metric.score(CANDIDATES, REFERENCES, metric="baryscroe")
-    with pytest.raises(InputError, match="did you mean 'idf'"):
+    with pytest.raises(InputError, match="Did you mean 'idf'"):
         infolm_metric.score(CANDIDATES, REFERENCES, metric=metric, idff=False)

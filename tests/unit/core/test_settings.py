@@ -79,15 +79,15 @@ INVALID = [  # values, pattern of the message
     ({"device": "gpu"}, r"'gpu'\. Did you mean 'cuda'\?$"),
     ({"device": "GPU:0"}, r"Did you mean 'cuda'\?$"),
     ({"device": "npux"}, "Known: 'cpu', 'cuda', 'mps', 'xpu'$"),
-    ({"dtype": "fp16"}, "did you mean 'float16'"),
-    ({"dtype": "bf16"}, "did you mean 'bfloat16'"),
+    ({"dtype": "fp16"}, "Did you mean 'float16'"),
+    ({"dtype": "bf16"}, "Did you mean 'bfloat16'"),
     *(({"model_name_or_path": name}, "'bundled'") for name in ("bundeld", "Bundled", "bundle")),
     ({"device": "cuda:99"}, "cuda:99"),
     ({"device": "meta"}, "meta"),
     ({"device": 0}, "'cuda:0'"),
-    *(({name: "x"}, "did you mean 'model_name_or_path'") for name in ("model_type", "lang")),
-    *(({name: ["x"]}, "did you mean 'references'") for name in ("refs", "labels")),
-    *(({name: ["x"]}, "did you mean 'predictions'") for name in ("hypothesis", "hyps")),
+    *(({name: "x"}, "Did you mean 'model_name_or_path'") for name in ("model_type", "lang")),
+    *(({name: ["x"]}, "Did you mean 'references'") for name in ("refs", "labels")),
+    *(({name: ["x"]}, "Did you mean 'predictions'") for name in ("hypothesis", "hyps")),
 ]
 
 
@@ -142,7 +142,7 @@ def test_idf_accepts_all_documented_forms(value, expected):
 
 
 def test_model_settings_are_not_suggested_for_a_metric_without_a_model():
-    with pytest.raises(InputError, match="unknown setting 'model_type'; known: none"):
+    with pytest.raises(InputError, match="unknown setting 'model_type'. Known: none"):
         settings.Settings.of(model_type="x")
 
 
@@ -214,7 +214,7 @@ def test_a_folder_may_have_a_name_that_resembles_bundled(tmp_path, monkeypatch):
 
 def test_a_misspelled_environment_variable_is_named(monkeypatch):
     monkeypatch.setenv("INFOLM_MODEL", "bundeld")
-    with pytest.raises(InputError, match="INFOLM_MODEL 'bundeld'; did you mean 'bundled'"):
+    with pytest.raises(InputError, match="INFOLM_MODEL 'bundeld'. Did you mean 'bundled'"):
         Example()
 
 

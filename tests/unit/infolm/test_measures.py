@@ -461,7 +461,7 @@ OUTSIDE = [  # measure, parameters, pattern of the stated requirement
     ("beta", {}, "beta to be .* got None"),
     ("ab", {"beta": 1}, "alpha to be any number except 0"),
     ("ab", {"alpha": 1, "beta": 0}, "beta to be .* got 0"),
-    ("ab", {"alpha": 0.5, "beta": -0.5}, "alpha \\+ beta other than 0; got alpha=0.5"),
+    ("ab", {"alpha": 0.5, "beta": -0.5}, "alpha \\+ beta other than 0, got alpha=0.5"),
     ("alpha", {"alpha": 1.001e50}, "alpha to be at most 1e\\+50"),
 ]
 
@@ -476,8 +476,8 @@ def test_parameters_outside_their_domain_are_rejected_by_name(name, parameters, 
 
 NAMES = {"fisher": "'fisher_rao_distance'", "KL": "'kl_divergence'", "gamma": "'beta_divergence'"}
 INVALID = [  # function, arguments, options, pattern of the message
-    *((measures.resolve, (name,), {}, f"did you mean {hint}") for name, hint in NAMES.items()),
-    *((measures.resolve, (name,), {}, "known: ") for name in ("xyzzy", None, ["kl"], "")),
+    *((measures.resolve, (name,), {}, f"Did you mean {hint}") for name, hint in NAMES.items()),
+    *((measures.resolve, (name,), {}, "Known: ") for name in ("xyzzy", None, ["kl"], "")),
     *(
         (
             function,
@@ -488,7 +488,7 @@ INVALID = [  # function, arguments, options, pattern of the message
         for function, rows in ((compare, (X, Y)), (measures.shares, (X, Y)), (upper_bound, ()))
     ),
     (compare, ("kl", ZEROS, ZEROS[:, :4]), {}, r"last axis.*\[2, 5\] and \[2, 4\]"),
-    (compare, ("kl", ZEROS, torch.zeros(3, 5)), {}, r"broadcast; got shapes \[2, 5\]"),
+    (compare, ("kl", ZEROS, torch.zeros(3, 5)), {}, r"broadcast, got shapes \[2, 5\]"),
     (compare, ("kl", torch.zeros(()), torch.zeros(())), {}, "last axis"),
     (compare, ("kl", torch.zeros(2, 0), torch.zeros(2, 0)), {}, "last axis"),
     (measures.shares, ("kl", X, Y[:5]), {}, "last axis"),

@@ -9,16 +9,16 @@ from infolm_metric.infolm import measures
 from infolm_metric.infolm.settings import InfoLMSettings
 
 INVALID = [
-    ({"information_measure": "fisher"}, "'fisher'; did you mean 'fisher_rao_distance'"),
-    ({"information_measure": ["kl", "l4"]}, "information_measure 'l4'; did you mean 'l"),
+    ({"information_measure": "fisher"}, "'fisher'. Did you mean 'fisher_rao_distance'"),
+    ({"information_measure": ["kl", "l4"]}, "information_measure 'l4'. Did you mean 'l"),
     ({"information_measure": None}, "information_measure must be .*None"),
     ({"information_measure": ["kl", 3]}, r"information_measure\[1\] must be .*3"),
     ({"temperature": 0}, "temperature must be > 0, got 0"),
     ({"information_measure": "alpha"}, "alpha_divergence requires alpha.*None"),
     ({"information_measure": "ab", "alpha": 2, "beta": -2}, "alpha . beta other than 0"),
     ({"information_measure": ["l1", "renyi"]}, "renyi_divergence requires alpha"),
-    ({"symmetrize": "jeffrey"}, "symmetrize 'jeffrey'; did you mean 'jeffreys'?"),
-    ({"masking": "tokens"}, "masking 'tokens'; did you mean 'token'?"),
+    ({"symmetrize": "jeffrey"}, "symmetrize 'jeffrey'. Did you mean 'jeffreys'?"),
+    ({"masking": "tokens"}, "masking 'tokens'. Did you mean 'token'?"),
     ({"interpolation": 1.1}, "interpolation must be between 0 and 1"),
 ]
 

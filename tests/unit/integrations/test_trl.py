@@ -108,7 +108,7 @@ def test_missing_references_in_a_row_are_left_out(references):
 
 @pytest.mark.parametrize("number", [5, 1.5, True, [5], ["Paris", 5]])
 def test_references_that_are_numbers_are_rejected_with_a_remedy(number):
-    with pytest.raises(InputError, match=r"answer\[1\].* must be a string, got .*; convert it"):
+    with pytest.raises(InputError, match=r"answer\[1\].* must be a string, got .*. Convert it"):
         reward(ToyScorer(), "answer")(completions=["a", "b"], answer=["a", number])
 
 

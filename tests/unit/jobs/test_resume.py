@@ -193,7 +193,7 @@ class Jobs(RuleBasedStateMachine):
                 assert isinstance(error, Interruption) or "No space left on device" in str(error)
             else:
                 assert next(steps) <= step  # no interruption is swallowed
-        pattern = r"(\d+) of 50 pairs are saved in \S+\.part; run .* without --restart"
+        pattern = r"(\d+) of 50 pairs are saved in \S+\.part. Run .* without --restart"
         messages = [str(record.message) for record in records]
         counts = re.findall(pattern, str(messages))
         assert len(counts) == str(messages).count("are saved")
@@ -318,7 +318,7 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 INVALID = [
     (lambda: OUTPUT.write_text("1"), {}, "was not written by a job.*restart=True"),
     (lambda: os.mkfifo(OUTPUT), {}, "was not written by a job"),
-    (lambda: PART.write_text("mine\n"), {}, "its record .*scores.jsonl.job does not; move it"),
+    (lambda: PART.write_text("mine\n"), {}, "its record .*scores.jsonl.job does not. Move it"),
     (None, {"chunk": 0}, "chunk must be at least 1, got 0"),
     (None, {"output": "no/scores.jsonl"}, "no folder"),
     (None, {"source": rows_source([])}, "rows has no rows"),

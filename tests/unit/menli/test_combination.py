@@ -36,7 +36,7 @@ NAN, INFINITY = float("nan"), float("inf")
 INVALID = [
     ([0.5], [0.5], 0.2, "nli_scores must be a list of at least 2"),
     ({"e": [0.5, 0.1]}, [0.5, 0.1], 0.2, r"nli_scores must be a list.*result.scores\['e'\]"),
-    (["0.5", "0.1"], [0.5, 0.1], 0.2, r"nli_scores\[0\] must be a number.*pass scores such as"),
+    (["0.5", "0.1"], [0.5, 0.1], 0.2, r"nli_scores\[0\] must be a number.*Pass scores such as"),
     ([0.5, 0.1], [[0.5], [0.1, 1]], 0.2, r"other_scores\[0\] must be a number"),
     ([0.5, 0.1], [0.5, 0.1, 0.2], 0.2, "equal length, got 2 and 3"),
     ([0.5, NAN], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite"),

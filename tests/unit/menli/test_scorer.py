@@ -284,7 +284,7 @@ def test_overflowing_outputs_are_rejected_with_a_remedy(scorer):
     half = MENLIScorer(scorer.settings, dtype="float16", reuse_memory=0)
     for parameter in half.models.model(half.settings).model.parameters():
         parameter.data.fill_(6e4)
-    with pytest.raises(InputError, match="not finite with dtype='float16'; use"):
+    with pytest.raises(InputError, match="not finite with dtype='float16'. Use"):
         half.score(["a cat"], ["a dog"])
 
 

@@ -22,14 +22,14 @@ TWO_SCORES = InfoLMSettings(information_measure=["l1", "l2"])
 
 
 INVALID = [
-    ({"formula": "c-e"}, "unknown formula 'c-e'; known: 'e', '-c'"),
+    ({"formula": "c-e"}, "unknown formula 'c-e'. Known: 'e', '-c'"),
     ({"formula": ["e", 1]}, r"formula\[1\] must be .* got 1"),
     ({"nli_weight": 1.5, "combine_with": "infolm"}, "nli_weight must be between .* got 1.5"),
     ({"nli_weight": 0.3}, "nli_weight requires a combination .*combine_with"),
-    ({"direction": "ah"}, "unknown direction 'ah'; known: 'avg', 'rh', 'hr'"),
-    ({"multi_reference": "min"}, "unknown multi_reference 'min'; known: 'max'"),
-    ({"long_text": "window"}, "unknown long_text 'window'; known: 'truncate'"),
-    ({"combine_with": "bleu"}, "unknown combine_with 'bleu'; known: 'infolm'"),
+    ({"direction": "ah"}, "unknown direction 'ah'. Known: 'avg', 'rh', 'hr'"),
+    ({"multi_reference": "min"}, "unknown multi_reference 'min'. Known: 'max'"),
+    ({"long_text": "window"}, "unknown long_text 'window'. Known: 'truncate'"),
+    ({"combine_with": "bleu"}, "unknown combine_with 'bleu'. Known: 'infolm'"),
     ({"combine_with": [0.5]}, r"combine_with must be 'infolm' or .* got \[0.5\]"),
     ({"combine_with": MENLISettings()}, "combine_with must be one of infolm, baryscore, bertscore"),
     ({"combine_with": TWO_SCORES}, "combine_with must be .* single score, .*l1_distance"),

@@ -124,7 +124,7 @@ def test_a_task_of_a_call_gives_the_scores_of_its_settings(scorer, model, task):
 
 
 REFUSED = [
-    ({"task": "sumary"}, "unknown task 'sumary'; did you mean 'summary'"),
+    ({"task": "sumary"}, "unknown task 'sumary'. Did you mean 'summary'"),
     ({"task": "answer"}, "unknown task 'answer'"),
     ({"task": "summary", "nli_weight": 0.5}, "requires a combination"),
     ({"task": "summary", "combine_baseline": "some.baseline"}, "some.baseline"),
@@ -195,7 +195,7 @@ def test_every_entry_point_scores_sources_like_references(model):
 
 
 SOURCES = {"predictions": ["a"], "sources": ["b"]}
-REMEDY = r"pass the sources as references, with task='source'"
+REMEDY = r"Pass the sources as references, with task='source'"
 
 
 def test_the_argument_sources_is_rejected_with_a_remedy(scorer, model, no_model):

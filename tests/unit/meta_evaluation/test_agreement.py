@@ -136,12 +136,12 @@ INFINITE[0, 0], UNSCORED[0] = np.inf, np.nan
 
 
 INVALID = [
-    ({"against": ["lenght"]}, "unknown .* 'lenght'; did you mean 'length'"),
-    ({"against": ["length"], "length": None}, "unknown .* 'length'; known: 'mine', 'bleu'"),
-    ({"metrics": {"length": grids()[2]}, "length": None}, "'length', which is reserved.*rename"),
+    ({"against": ["lenght"]}, "unknown .* 'lenght'. Did you mean 'length'"),
+    ({"against": ["length"], "length": None}, "unknown .* 'length'. Known: 'mine', 'bleu'"),
+    ({"metrics": {"length": grids()[2]}, "length": None}, "'length', which is reserved.*Rename"),
     ({"metrics": {}}, "at least one criterion and one metric"),
     ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
-    ({"levels": ["sytem"]}, "unknown level 'sytem'; did you mean 'system'"),
+    ({"levels": ["sytem"]}, "unknown level 'sytem'. Did you mean 'system'"),
     ({"missing": "omit"}, "unknown missing 'omit'"),
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
     ({"human": {"fluency": UNSCORED}}, "criterion 'fluency': no sample has scores"),

@@ -51,9 +51,9 @@ def test_figure_contains_the_names(table, tmp_path, monkeypatch):
 
 
 INVALID = [
-    ("figure.pgn", "pearson", "unknown plot format 'pgn'; did you mean 'png'"),
+    ("figure.pgn", "pearson", "unknown plot format 'pgn'. Did you mean 'png'"),
     ("figure", "pearson", "unknown plot format ''"),
-    ("figure.png", "pearsn", "unknown statistic 'pearsn'; did you mean 'pearson'"),
+    ("figure.png", "pearsn", "unknown statistic 'pearsn'. Did you mean 'pearson'"),
 ]
 
 

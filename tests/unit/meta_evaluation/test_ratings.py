@@ -282,7 +282,7 @@ def test_named_columns_have_priority_over_default_columns():
     ratings = read_ratings(table, system_column="model", id_column="doc")
     assert (ratings.systems, ratings.samples) == (("mA", "mB"), ("d1", "d2"))
     for columns in ({"system_column": "modell"}, {"id_column": "docs"}):
-        with pytest.raises(InputError, match="row 1: no column '(modell|docs)'; available: "):
+        with pytest.raises(InputError, match="row 1: no column '(modell|docs)'. Available: "):
             read_ratings(table, **columns)
 
 
@@ -319,7 +319,7 @@ INVALID = [
     (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
     (rows_without_systems(system="A", id=1), {}, "row 1: no column 'system'"),
     ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "'A' already has a text for id '1'"),
-    (every_row(human=None, metrics=None), {}, "row 1: no human scores; .*--criterion"),
+    (every_row(human=None, metrics=None), {}, "row 1: no human scores. .*--criterion"),
     (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .* named human.NAME"),
     (["text"], {}, "row 1 must be a dictionary, got str"),
     # invalid columns
@@ -337,9 +337,9 @@ INVALID = [
     (every_row(metrics={"fluency": 1}), {}, "'fluency' is both a criterion and a metric"),
     # invalid exclusions
     (rows(), {"exclude_systems": ["b"]}, "unknown system to exclude 'b'"),
-    ([PERSON, *rows()], {"exclude_systems": ["humn"]}, "did you mean 'human'"),
+    ([PERSON, *rows()], {"exclude_systems": ["humn"]}, "Did you mean 'human'"),
     (rows(), {"exclude_ids": "12"}, "exclude_ids must be a list"),
-    (rows(), {"exclude_ids": [7]}, "unknown id to exclude '7'; known: '1', '2'"),
+    (rows(), {"exclude_ids": [7]}, "unknown id to exclude '7'. Known: '1', '2'"),
 ]
 
 

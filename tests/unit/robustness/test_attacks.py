@@ -213,7 +213,7 @@ def test_typo_swaps_two_different_adjacent_letters_but_never_the_first():
 
 
 INVALID = [
-    (("A cat.", "nun"), InputError, "unknown attack 'nun'; did you mean 'noun'"),
+    (("A cat.", "nun"), InputError, "unknown attack 'nun'. Did you mean 'noun'"),
     ((None, "num"), InputError, "text"),
     (("A cat.", "num", -1), InputError, "seed"),
     (("A cat.", "num", "x"), InputError, "seed"),

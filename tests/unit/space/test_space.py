@@ -476,8 +476,8 @@ def test_file_cells_can_contain_lists_and_columns_are_detected_by_name(tmp_path)
 INVALID_FILES = [
     ("a.txt", "a\n", "must end in"),
     ("a.csv.gz", "a\n", "must end in"),
-    ("a.csv", "", "the file has no rows"),
-    ("a.csv", "prediction,reference\n", "the file has no rows"),
+    ("a.csv", "", "The file has no rows"),
+    ("a.csv", "prediction,reference\n", "The file has no rows"),
     ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
     ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
     ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
