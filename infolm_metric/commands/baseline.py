@@ -47,10 +47,13 @@ def run(arguments: argparse.Namespace) -> None:
     scorer = options.make_scorer(settings)
     baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)
     baseline.save(arguments.output)
-    all_scores = settings.baseline_settings()[0]  # score names do not depend on the token weights
-    columns = cycle(map(all_scores.column, all_scores.names))
-    for (_, weights, count), stats in baseline.stats.items():
+    columns = {}
+    for part in filter(None, (settings, getattr(settings, "other", None))):
+        scores = part.baseline_settings()[0]  # score names do not depend on the token weights
+        columns[part.metric] = cycle(map(scores.column, scores.names))
+    for (signature, weights, count), stats in baseline.stats.items():
         if count == 1:
+            name = next(columns[signature.fields["metric"]])
             spread = f"standard deviation {stats.deviation:.2g}, {stats.pairs} pairs"
-            print(f"{next(columns)}, {weights} weights: {stats.mean:.6g} ({spread})")
+            print(f"{name}, {weights} weights: {stats.mean:.6g} ({spread})")
     print(f"baseline: {baseline}")

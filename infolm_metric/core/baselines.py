@@ -150,6 +150,11 @@ class Baseline:
         """Return the label for signatures."""
         return f"{self.source}-{self.fingerprint}"
 
+    def of_metric(self, metric: str | None) -> Baseline:
+        """Return the part of the baseline for a metric."""
+        stats = {key: x for key, x in self.stats.items() if key[0].fields.get("metric") == metric}
+        return Baseline(stats, self.source)
+
     def find(self, key: BaselineKey) -> BaselineStats:
         """Return the statistics for a `baseline_key`. Raise BaselineNotFoundError if none match."""
         signature, weights, references = key

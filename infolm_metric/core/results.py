@@ -27,6 +27,10 @@ WARNING_MESSAGES = {
     "truncated. Set long_text='window' to score them in full.",
     "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
     "truncated, starting with the longer text. Shorten the texts.",
+    "no_baseline": "there is no baseline for the model and settings of the metric in combine_with. "
+    "Its scores are scaled by their bounds, so nli_weight has a larger effect than usual. Run "
+    "`infolm baseline CORPUS -o FILE` with the same settings, and pass combine_baseline=FILE "
+    "(--combine-baseline FILE).",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens), so their "
     "scores are not meaningful. Check the input.",
     "blank_references": "blank references were left out if their candidate has other references "

@@ -237,13 +237,15 @@ class Scorer(ABC, Generic[S]):
             counted = corpus if isinstance(corpus, CorpusStatistics) else run.count(corpus)
             return run.with_statistics(counted)
 
-    def make_baseline(self, texts: Sequence[str], pairs: int, references: int) -> Baseline:
+    def make_baseline(
+        self, texts: Sequence[str], pairs: int, references: int, **changed: Any
+    ) -> Baseline:
         """Compute a baseline from pairs of unrelated texts in a corpus.
 
         It covers all score names, all weighting schemes and up to `references` references per pair.
         """
         stats = {}
-        for settings in self.settings.baseline_settings():
+        for settings in self.settings.replace(**changed).baseline_settings():
             run = self.prepare(settings, {"candidates": texts, "references": texts})
             parts = baselines.unrelated_pairs(texts, pairs, references)
             for count, part in enumerate(parts, 1):
@@ -400,8 +402,13 @@ class Run(ABC, Generic[S]):
         """Return the key under which a baseline stores the statistics of a score."""
         single = replace(self, settings=self.settings.single(name))
         signature = single.with_statistics(CorpusStatistics()).signature
+        signature = signature.with_fields(self.baseline_fields())
         weights = self.statistics.weight_scheme(self.settings)
         return baselines.baseline_key(signature, weights, references)
+
+    def baseline_fields(self) -> Mapping[str, object]:
+        """Return the signature fields that have other values in the keys of baselines."""
+        return {}
 
     def corpus_counts(self, pairs: Pairs, counts: Mapping[str, int]) -> Counter[str]:
         """Add the counts of a corpus or part to the counts of its chunks."""

@@ -68,7 +68,7 @@ class CombinedMetric:
         settings = self.run.settings
         (name,) = settings.names
         bounds = self.run.scorer.bounds(settings, name)
-        if ends := self._baseline_range:
+        if ends := self.baseline_range:
             return ends
         if self.baseline:
             raise InputError(
@@ -85,13 +85,13 @@ class CombinedMetric:
     def signature_fields(self) -> dict[str, str]:
         """Return the metric's signature fields, prefixed with its name."""
         signature = self.run.signature
-        if self._baseline_range:
+        if self.baseline_range:
             baseline = self.baseline or package_baseline(self.run.settings.metric)
             signature = baseline.sign(signature)
         return signature.without(SHARED_FIELDS).prefixed(self.run.settings.metric)
 
     @cached_property
-    def _baseline_range(self) -> ScoreRange | None:
+    def baseline_range(self) -> ScoreRange | None:
         """Mean of the baseline and the best score, or None if the bounds are used."""
         (name,) = self.run.settings.names
         by_count = replace(self.run, baseline=self.baseline).unrelated([1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,6 +57,7 @@ class MENLIRun(NLIRun[MENLISettings]):
         if self.other:
             other_scores, other_counts = self.other.score(pairs)
             counts |= other_counts  # maxima, because both metrics count the same texts
+            counts["no_baseline"] = 0 if self.other.baseline_range else len(pairs)
         starts = np.cumsum(pairs.counts, dtype=np.int64) - np.asarray(pairs.counts)
         columns: dict[str, list[float]] = {}
         for name in settings.names:
@@ -140,6 +141,20 @@ class MENLIScorer(NLIScorer[MENLISettings]):
                 "Use formula='e' or another model."
             )
         return run
+
+    def make_baseline(
+        self, texts: Sequence[str], pairs: int, references: int, **changed: Any
+    ) -> Baseline:
+        """Compute a baseline, and for a combination also the other metric's, if there is none."""
+        settings = self.settings.replace(**changed)
+        run = self.prepare(settings.with_uniform_weights())
+        assert isinstance(run, MENLIRun)
+        part = Baseline({})
+        if run.other and not run.other.baseline_range:
+            part = run.other.run.scorer.make_baseline(texts, pairs, references)
+            changed["combine_baseline"] = part
+        whole = super().make_baseline(texts, pairs, references, **changed)
+        return Baseline({**part.stats, **whole.stats})
 
     def select(self, candidates: Any, **changed: Any) -> str:
         """Select the candidate with the best mean score against the others (minimum Bayes risk).

@@ -103,7 +103,8 @@ class MENLISettings(NLISettings):
             names = score_names("formula", formula, {name: name for name in NLI_FORMULAS})
             object.__setattr__(self, "formula", names)
         baseline = resolve_baseline(self.metric, self.combine_baseline, "combine_baseline")
-        object.__setattr__(self, "combine_baseline", baseline)
+        part = baseline and baseline.of_metric(self.other_name)
+        object.__setattr__(self, "combine_baseline", part)
         if self.combine_with is None:
             for name in ("nli_weight", "combine_baseline", "combine_model", "combine_layers"):
                 if getattr(self, name) is not None:

@@ -58,6 +58,10 @@ HASHED = (
 )
 # Names of files with all weights or an index of shards, in order of preference.
 WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_INDEX_NAME)
+# SHA-256 of the weights for which the package has baselines, by model type.
+WEIGHTS_WITH_BASELINES = {  # sentence-transformers/all-mpnet-base-v2
+    "mpnet": "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
+}
 # In earlier versions a crafted file can run code despite weights_only=True (CVE-2026-24747).
 SAFE_UNPICKLING = "2.10"
 HUB_TIMEOUT = 10  # seconds to wait for the first response from the Hub
@@ -166,6 +170,25 @@ class Checkpoint(ModelFiles):
                     digest.update(block)
         label = self.name if self.name == BUNDLED else os.path.basename(os.path.abspath(self.name))
         return f"{label}@sha256:{digest.hexdigest()[:12]}"
+
+    @cached_property
+    def baseline_identity(self) -> str:
+        """Hash of the weights, if the package has baselines for them, or else the identity.
+
+        These baselines apply to copies of a model in a folder, too.
+        """
+        known = WEIGHTS_WITH_BASELINES.get(self.config.model_type)
+        if known is None:
+            return self.identity
+        place = Path(self.place)
+        folder = place if place.is_dir() else self.fetch(_weights_folder, commit=self.commit)
+        file = Path(folder, SAFE_WEIGHTS_NAME).resolve()
+        # In the cache of the Hub, links point to files that are named after their hash.
+        if file.is_file() and file.name != known:
+            with file.open("rb") as stream:
+                known = hashlib.file_digest(stream, "sha256").hexdigest()
+        found = known in WEIGHTS_WITH_BASELINES.values() and file.is_file()
+        return f"weights@sha256:{known[:12]}" if found else self.identity
 
     @cached_property
     def commit(self) -> str | None:

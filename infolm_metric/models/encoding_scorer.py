@@ -272,6 +272,9 @@ class EncodingRun(Run[E]):
             )
         return values, counts
 
+    def baseline_fields(self) -> dict[str, object]:
+        return {"model": self.checkpoint.baseline_identity}
+
     def model_fields(self) -> dict[str, object]:
         return {
             "model": self.checkpoint.identity,

@@ -57,6 +57,18 @@ def test_baseline_covers_every_measure_and_rescales_scores(infolm_output):
     assert output.startswith("toy, uniform weights: ")
 
 
+def test_a_baseline_of_a_combination_covers_the_other_metric(infolm_output, tiny_bert, tiny_nli):
+    Path("corpus.txt").write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
+    combination = ("--metric", "menli", "--model", f"menli={tiny_nli()}", "--combine-with")
+    combination += ("bertscore", "--combine-model", tiny_bert, "--combine-layers", 1)
+    output = infolm_output("baseline", "corpus.txt", *combination, "--pairs", 20, "-o", "b")
+    assert "\nbertscore, uniform weights: " in f"\n{output}"
+    assert "\nmenli+bertscore, uniform weights: " in output
+    options = ("--combine-baseline", "b", "--rescale-with-baseline", "b", "--json")
+    result = json.loads(infolm_output("score", "the cat sat", "a dog", *combination, *options))
+    assert "|bertscore.baseline:file-" in result["signature"] and "rescaled" in result
+
+
 INVALID = [
     (["idf", "no.txt"], "cannot read no.txt: there is no such file"),
     (["idf", "empty.txt"], "corpus is empty"),

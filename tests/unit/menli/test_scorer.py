@@ -316,11 +316,34 @@ def test_without_a_baseline_scores_are_scaled_by_their_bounds(scorer, tiny_bert)
     baryscore = BaryScorer(model_name_or_path=tiny_bert, idf=False, layers=2)
     bertscore = BERTScorer(model_name_or_path=tiny_bert, layer=1)
     for other, best, worst in ((infolm, 0, 1), (baryscore, 0, 4), (bertscore, 1, -1)):
-        result = scorer.score(CANDIDATES, FIRST, combine_with=other.settings, nli_weight=0)
+        with pytest.warns(UserWarning, match="infolm baseline CORPUS"):
+            result = scorer.score(CANDIDATES, FIRST, combine_with=other.settings, nli_weight=0)
+        assert result["warnings"]["no_baseline"] == len(CANDIDATES)
         scores = np.array(other.score(CANDIDATES, FIRST)["scores"])
         expected = (scores - worst) / (best - worst)
         expected[EMPTY] = 0
         assert result["scores"] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", [BERTScorer, BaryScorer])
+def test_one_command_makes_the_baselines_of_both_metrics(scorer, tiny_bert, tmp_path, kind):
+    layers = {"layer": 1} if kind is BERTScorer else {"layers": 2}
+    other = kind(model_name_or_path=tiny_bert, idf=False, **layers)
+    options = {"combine_with": other.settings, "nli_weight": 0.3}
+    scorer.make_baseline(CORPUS, 20, 2, **options).save(tmp_path / "both")
+    result = scorer.score(
+        *(CANDIDATES, FIRST),
+        **(options | {"combine_baseline": tmp_path / "both"}),
+        rescale_with_baseline=tmp_path / "both",
+    )
+    nli = np.array(scorer.score(CANDIDATES, FIRST)["scores"])
+    part = other.make_baseline(CORPUS, 20, 1)
+    alone = other.score(CANDIDATES, FIRST, rescale_with_baseline=part)["rescaled_scores"]
+    expected = 0.3 * nli + 0.7 * np.clip(alone, 0, 1)
+    expected[EMPTY] = 0
+    assert result["scores"] == pytest.approx(expected, abs=1e-6)
+    assert len(result["rescaled_scores"]) == len(CANDIDATES)
+    assert "no_baseline" not in result["warnings"]
 
 
 def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):

@@ -1,5 +1,6 @@
 """Model loading: length limits, damaged folders, pickles, custom code, identity, tensor cache."""
 
+import hashlib
 import io
 import json
 import os
@@ -336,6 +337,37 @@ def test_a_hub_model_is_identified_by_its_name_and_commit(tiny_bert):
             assert open_model("some-one/tiny", revision).identity == f"some-one/tiny@{COMMIT}"
         with pytest.raises(OSError, match="'some-one/tiny'.*'v2'"):
             open_model("some-one/tiny", "v2")
+    finally:
+        shutil.rmtree(cached)
+
+
+def test_weights_with_baselines_are_recognized_in_folders_and_in_the_hub_cache(
+    tiny_models, tmp_path, monkeypatch
+):
+    folder = tiny_models("mpnet")
+    weights = (folder / "model.safetensors").read_bytes()
+    known = hashlib.sha256(weights).hexdigest()
+    assert open_model(folder).baseline_identity == open_model(folder).identity
+    monkeypatch.setattr(checkpoints, "WEIGHTS_WITH_BASELINES", {"mpnet": known})
+    label = f"weights@sha256:{known[:12]}"
+    assert (
+        open_model(edit_copy(folder, tmp_path / "copy", "config.json")).baseline_identity == label
+    )
+    cached = Path(huggingface_hub.constants.HF_HUB_CACHE) / "models--some-one--mpnet"
+    try:
+        shutil.copytree(folder, cached / "snapshots" / COMMIT)
+        (cached / "refs").mkdir()
+        (cached / "refs" / "main").write_text(COMMIT)
+        (cached / "blobs").mkdir()
+        (cached / "blobs" / known).write_bytes(b"not read")
+        link = cached / "snapshots" / COMMIT / "model.safetensors"
+        link.unlink()
+        link.symlink_to(cached / "blobs" / known)
+        assert open_model("some-one/mpnet").baseline_identity == label
+        link.unlink()
+        link.write_bytes(weights[:-1] + b"x")
+        checkpoint = open_model("some-one/mpnet")
+        assert checkpoint.baseline_identity == checkpoint.identity == f"some-one/mpnet@{COMMIT}"
     finally:
         shutil.rmtree(cached)
 
