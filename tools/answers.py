@@ -48,7 +48,7 @@ import numpy as np
 import torch
 from scipy.stats import rankdata
 
-from infolm_metric import AnswerCheckScorer, BaryScorer
+from infolm_metric import AnswerCheckScorer, BaryScorer, BERTScorer
 from infolm_metric.answer_check import verdict
 from infolm_metric.answer_check.comparison import Comparison
 from infolm_metric.answer_check.scorer import AnswerCheckRun
@@ -59,7 +59,7 @@ from infolm_metric.core.settings import BUNDLED
 from infolm_metric.integrations.trl import reward
 from infolm_metric.models.nli_scorer import TextPair
 from tools.data import read_json_lines
-from tools.study import bert_score
+from tools.study import load_scorer
 from tools.tables import show
 from tools.timing import cpu_name, median_seconds
 
@@ -196,24 +196,17 @@ def texts_of(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return [row["prediction"] for row in rows], [row["references"] for row in rows]
 
 
-def bert_scores(rows: Rows) -> np.ndarray:
-    """Return the best BERTScore F1 over the references of each row, [rows]."""
-    pairs = [(row["prediction"], text) for row in rows for text in row["references"]]
-    parts = []
-    for part in batches(pairs, 2000):
-        candidates, references = zip(*part, strict=True)
-        parts.append(bert_score(list(candidates), list(references)))
-    counts = np.array([len(row["references"]) for row in rows])
-    best: np.ndarray = np.maximum.reduceat(np.concatenate(parts), np.cumsum(counts) - counts)
-    return best
+def encoder_metric(kind: type, rows: Rows) -> np.ndarray:
+    """Return the scores of a metric with the bundled encoder, higher is better, [rows]."""
+    result = load_scorer(kind).score(*texts_of(rows))
+    scores = np.asarray(result["scores"])
+    return scores if result.higher_is_better else -scores
 
 
-def bary_scores(rows: Rows) -> np.ndarray:
-    """Return negated BaryScore, so that higher is better, [rows]."""
-    return -np.asarray(BaryScorer(model_name_or_path="bundled").score(*texts_of(rows))["scores"])
-
-
-ENCODERS = {"BERTScore": bert_scores, "BaryScore": bary_scores}
+ENCODERS = {
+    "BERTScore": partial(encoder_metric, BERTScorer),
+    "BaryScore": partial(encoder_metric, BaryScorer),
+}
 
 
 def encoder_scores(rows: Rows, name: str, folder: Path) -> np.ndarray:
@@ -576,7 +569,7 @@ def hacks(arguments: argparse.Namespace) -> None:
         METRIC: partial(rewards, scorer, True),
         f"{METRIC} without guard": partial(rewards, scorer, False),
         "BaryScore": partial(rewards, BaryScorer(model_name_or_path="bundled", idf=False), False),
-        "BERTScore": bert_scores,
+        "BERTScore": ENCODERS["BERTScore"],
         "reference contained": partial(compare_strings, compare=containment),
     }
     table: list[list[str]] = [[kind] for kind in answers]

@@ -26,7 +26,7 @@ import numpy as np
 from infolm_metric import AnswerCheckScorer
 from infolm_metric.meta_evaluation import estimate_mean, read_ratings
 from tools.data import READERS, DataSet
-from tools.study import ENTRIES, bundled, complete, load_texts, score_path
+from tools.study import ENTRIES, complete, load_texts, package_entry, score_path
 from tools.tables import show
 
 RATED = (20, 40, 100)
@@ -41,7 +41,7 @@ SETS = {name: READERS[name] for name in ("webnlg", "summeval", "sfres", "wmt15")
 SETS["answers"] = answers
 METRICS = (
     *(entry for entry in ENTRIES if entry.names[0] in ("BaryScore", "chrF")),
-    bundled("answer_check", AnswerCheckScorer),
+    package_entry("answer_check", AnswerCheckScorer),
 )
 
 

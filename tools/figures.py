@@ -11,7 +11,6 @@ panel per data set. FILE.csv is written by `python -m tools.study trade`.
 
 import argparse
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +105,8 @@ def trade(table: pd.DataFrame) -> Any:
         axes.set_ylabel("errors detected, %")
     handles, labels = panels[0, 0].get_legend_handles_labels()
     title = (
-        "MENLI combined with another metric. Points: weight of MENLI from 0 (the other metric "
-        "alone) to 1, in steps of 0.1"
+        "MENLI combined with another metric. Points: weights of MENLI from 0 (the other metric "
+        "alone) to 1"
     )
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, title=title)
     figure.set_layout_engine("constrained")
@@ -116,9 +115,6 @@ def trade(table: pd.DataFrame) -> Any:
 
 def partner_name(name: str) -> str:
     """Return the name of a metric in the documentation."""
-    settings = re.fullmatch(r"InfoLM 1 pass T(\S+) lambda(\S+)", name)
-    if settings:
-        return f"InfoLM, one pass, T {settings[1]}, interpolation {settings[2]}"
     return name.replace("BaryScore uniform", "BaryScore, uniform weights")
 
 

@@ -21,10 +21,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from bert_score.utils import greedy_cos_idf
-from torch.nn.utils.rnn import pad_sequence
 
-from infolm_metric import BaryScorer
+from infolm_metric import BaryScorer, BERTScorer
 from infolm_metric.models.encoders import IdGroups
 from infolm_metric.models.hidden_states import Encoder
 from tools import study
@@ -42,7 +40,6 @@ from tools.study import (
 )
 from tools.tables import show
 
-PAIRS = 16  # per BERTScore batch
 WIDTHS = (1, 5)  # numbers of layers in a window
 CHRF = next(entry for entry in study.ENTRIES if entry.names == ("chrF",))
 
@@ -51,22 +48,23 @@ CHRF = next(entry for entry in study.ENTRIES if entry.names == ("chrF",))
 class CachingEncoder(Encoder):
     """Encoder that caches the hidden states of all layers."""
 
-    # Token ids of a group of texts -> hidden states, [layers, texts, tokens, hidden]
-    cache: dict[tuple[Any, ...], torch.Tensor] = field(default_factory=dict)
+    # Token ids of a text -> hidden states, [layers, tokens, hidden]
+    cache: dict[tuple[int, ...], torch.Tensor] = field(default_factory=dict)
 
     def states(self, ids: IdGroups, layers: Sequence[int]) -> list[torch.Tensor]:
-        keys = [tuple(map(tuple, group.tolist())) for group in ids]
-        if missing := {k: group for k, group in zip(keys, ids, strict=True) if k not in self.cache}:
-            groups = list(missing.values())
-            states = torch.stack(super().states(groups, range(self.checkpoint.states or 0)))
-            parts = states.split([group.numel() for group in groups], 1)
-            for key, group, part in zip(missing, groups, parts, strict=True):
-                self.cache[key] = part.unflatten(1, group.shape)
-        return [torch.cat([self.cache[key][at].flatten(0, 1) for key in keys]) for at in layers]
+        keys = [tuple(text) for group in ids for text in group.tolist()]
+        missing = [group for group in ids if not {*map(tuple, group.tolist())} <= {*self.cache}]
+        if missing:
+            states = torch.stack(super().states(missing, range(self.checkpoint.states or 0)))
+            parts = states.split([group.numel() for group in missing], 1)
+            for group, part in zip(missing, parts, strict=True):
+                texts = part.split(group.shape[1], 1)
+                self.cache.update(zip(map(tuple, group.tolist()), texts, strict=True))
+        return [torch.cat([self.cache[key][layer] for key in keys]) for layer in layers]
 
 
 class LayerScorer(BaryScorer):
-    """BaryScore scorer that also computes BERTScore from the same hidden states."""
+    """BaryScore scorer whose encoder caches the hidden states of all layers."""
 
     def load(self, checkpoint: Any, settings: Any) -> CachingEncoder:
         encoder = super().load(checkpoint, settings)
@@ -81,50 +79,38 @@ class LayerScorer(BaryScorer):
             for w in (*windows, range(states))
         }
 
-    def bert_scores(self, texts: Texts) -> np.ndarray:
-        """Return BERTScore F1 by layer, [layers, references], for texts in the cache."""
-        states = {
-            ids: group[:, row].transpose(0, 1)
-            for batch, group in self.models.model(self.settings).cache.items()
-            for row, ids in enumerate(batch)
-        }
-        run: Any = self.prepare(self.settings.replace(layers="all"))
-        tokenized = [[*run.tokenize(side)] for side in texts.pairs()[::-1]]
-        parts = []
-        for start in range(0, len(tokenized[0]), PAIRS):
-            inputs = []
-            for side in tokenized:
-                batch = side[start : start + PAIRS]
-                rows = [states[tuple(text.ids.tolist())] for text in batch]
-                weights = [torch.from_numpy(text.maskable).float() for text in batch]
-                masks = [torch.ones_like(row, dtype=torch.bool) for row in weights]
-                inputs += [pad_sequence(rows, True, 2.0)]
-                inputs += [pad_sequence(masks, True), pad_sequence(weights, True)]
-            parts.append(greedy_cos_idf(*inputs, all_layers=True)[2].double().numpy())
-        return np.concatenate(parts, axis=1)
+
+class LayerBERTScorer(BERTScorer):
+    """BERTScore scorer with the encoder of a LayerScorer."""
+
+    encoder: CachingEncoder
+
+    def load(self, checkpoint: Any, settings: Any) -> CachingEncoder:
+        return self.encoder
 
 
 def layer_entry(scorer: LayerScorer) -> Entry:
     """Return the entry of BERTScore and BaryScore with all layers and windows."""
-    windows = scorer.windows()
-    single = [f"BERTScore {name}" for name, layers in windows.items() if len(layers) == 1]
+    windows, common = scorer.windows(), {"idf": False, "reuse_memory": 0}
+    bert_scorer = LayerBERTScorer(model_name_or_path=scorer.settings.model_name_or_path, **common)
+    single = {f"BERTScore {name}": w[0] for name, w in windows.items() if len(w) == 1}
     names = [f"{metric} {name}" for metric in ("BaryScore", UNIFORM) for name in windows]
 
     def score(texts: Texts) -> Scores:
-        tables = {"BaryScore": study.idf_table(texts.corpus, scorer), UNIFORM: False}
+        sides = texts.predictions, texts.references
+        bert_scorer.encoder = scorer.models.model(scorer.settings)
         scores: Scores = {}
+        for name, layer in single.items():
+            rule = "mean" if texts.average else "max"
+            result = bert_scorer.score(*sides, layer=layer, multi_reference=rule)
+            scores[name] = np.asarray(result["scores"])
+        tables = {"BaryScore": study.idf_table(texts.corpus, scorer), UNIFORM: False}
         for metric, table in tables.items():
             for name, layers in windows.items():
-                result = scorer.score(
-                    texts.predictions,
-                    texts.references,
-                    layers=layers,
-                    idf=table,
-                    multi_reference="mean" if texts.average else "min",
-                )
+                rule = "mean" if texts.average else "min"
+                result = scorer.score(*sides, layers=layers, idf=table, multi_reference=rule)
                 scores[f"{metric} {name}"] = -np.asarray(result["scores"])
-        scores |= zip(single, texts.reduce(scorer.bert_scores(texts)), strict=True)
-        scorer.models.model(scorer.settings).cache.clear()
+        bert_scorer.encoder.cache.clear()
         return scores
 
     return Entry((*single, *names), score)

@@ -3,14 +3,15 @@
     pip install -c requirements.txt -e ".[tools]"
     python -m tools.study score DATA --scores FOLDER [--sets wmt15 ...] [--metrics InfoLM ...]
     python -m tools.study agree DATA --scores FOLDER [--csv results]
-    python -m tools.study choose DATA --scores FOLDER
+    python -m tools.study choose DATA --scores FOLDER [--csv results]
     python -m tools.study trade DATA --scores FOLDER --attacks attacks.jsonl --csv results
     python -m tools.study published DATA
 
 DATA is the folder described in tools/data.py.
 
 - `score` saves the scores of all texts in FOLDER. To resume it, repeat the command. Samples are
-  scored in a fixed random order; --share 0.5 scores the first half.
+  scored in a fixed random order; --share 0.5 scores the first half. A file belongs to one metric
+  and model: with another NLI model, only the entailment is computed again.
 - `agree` prints system-level Pearson and segment-level Kendall correlations with 95% bootstrap
   intervals, for the metrics in --metrics (default: TABULATED). It also counts the criteria on which
   a metric is significantly better or worse than BERTScore and chrF. The tests are Williams' test at
@@ -21,6 +22,11 @@ DATA is the folder described in tools/data.py.
   with other metrics at different weights. An attack is detected if the paraphrase scores better
   than the attacked text. attacks.jsonl is the output of `infolm attack`.
 - `published` compares correlations with the values that Colombo et al. 2022 published.
+
+With --model FOLDER, `score`, `agree` and `choose` use this encoder instead of the bundled one for
+BERTScore, BaryScore with uniform weights, and their combinations with MENLI, which are computed as
+in `combine_with` from the saved scores of both metrics. The package
+has baselines for the encoders in ENCODERS.
 
 IDF weights are computed on all references of a data set. Values are multiplied by 100, and higher
 is better.
@@ -34,7 +40,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
 
@@ -42,9 +48,11 @@ import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu import sentence_bleu, sentence_chrf, sentence_ter
 
-from infolm_metric import IDF, BaryScorer, InfoLMScorer, MENLIScorer, combine
+from infolm_metric import IDF, BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.scorer import Scorer
-from infolm_metric.core.settings import BUNDLED_FOLDER, field_types
+from infolm_metric.core.settings import BUNDLED, field_types
+from infolm_metric.menli.combination import scaled
+from infolm_metric.menli.settings import NLI_FORMULAS
 from infolm_metric.meta_evaluation import agreement, correlation, holm, kendall
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from tools.data import READERS, DataSet, read_json_lines
@@ -52,22 +60,30 @@ from tools.tables import show
 
 Scores = dict[str, np.ndarray]  # metric -> [rows], higher is better, NaN if not scored
 CHUNK = 160  # rows scored between saves
-LAYER = 5  # layer for BERTScore; the bundled encoder has 6 layers
 ROUGE = RougeScorer(["rougeL"], use_stemmer=True)
 TEMPERATURES, INTERPOLATIONS = (1.0, 2.0), (0.0, 0.1, 0.2, 0.3, 0.5)
 COMPARISONS = ("BERTScore", "chrF")
 STATISTICS = {"system": ("pearson", "system-level r"), "segment": ("kendall", "segment-level tau")}
 ONE_PASS = "InfoLM 1 pass T{:g} lambda{:g}"
-WEIGHTS = tuple(step / 10 for step in range(1, 10))
+WEIGHTS = (*(step / 20 for step in range(1, 11)), 0.6, 0.7, 0.8, 0.9)
 UNIFORM = "BaryScore uniform"  # as in combine_with="baryscore"
-PARTNERS = (ONE_PASS.format(1, 0.2), "BERTScore", "InfoLM")  # combined by min-max scaling
+COMBINABLE: dict[str, Any] = {"BERTScore": BERTScorer, UNIFORM: BaryScorer}
+# Settings of BERTScore and BaryScore with an encoder, by the name of its folder.
+ENCODERS: dict[str, dict[str, dict[str, Any]]] = {
+    BUNDLED: {},
+    "all-mpnet-base-v2": {"BERTScore": {"layer": 7}, UNIFORM: {"layers": "6-10"}},
+}
 NLI = "MENLI e avg"
+DIRECTIONS = ("rh", "hr", "avg")
 COMBINATION = "MENLI with {} {:g}"
 TABULATED = (  # not all metrics, because the Holm correction gets stricter with each test
-    *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", "InfoLM"),
-    *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI, COMBINATION.format(UNIFORM, 0.2)),
+    *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", UNIFORM, "InfoLM"),
+    *(ONE_PASS.format(1, 0), ONE_PASS.format(2, 0.1), NLI),
+    *(COMBINATION.format(partner, 0.2) for partner in COMBINABLE),
 )
-CHOICES = ("InfoLM 1 pass", "BaryScore", "MENLI with")  # name prefixes of the settings to compare
+CHOICES = (  # name prefixes of the settings to compare
+    *("InfoLM 1 pass", "BaryScore", "MENLI with BERTScore", f"MENLI with {UNIFORM}", "MENLI with"),
+)
 TABLE_2 = {  # Pearson, Spearman and Kendall in Table 2 of Colombo et al. 2022
     ("correctness", "data_coverage"): (97.6, 85.2, 73.3),
     ("correctness", "fluency"): (80.0, 81.1, 61.6),
@@ -114,11 +130,17 @@ class Entry:
 
     names: tuple[str, ...]
     score: Callable[[Texts], Scores]
+    scorer: Callable[[], Any] | None = None  # loads the scorer whose model the scores depend on
 
 
 @cache
-def load_scorer(kind: type) -> Any:
-    return kind(model_name_or_path="bundled")
+def load_scorer(kind: type, model: str = BUNDLED, **settings: Any) -> Any:
+    return kind(model_name_or_path=model, **settings)
+
+
+def suffix(model: str) -> str:
+    """Return the suffix of a metric's name that names an encoder, "" for the bundled one."""
+    return "" if model == BUNDLED else f", {Path(model).name}"
 
 
 @cache
@@ -127,22 +149,29 @@ def idf_table(corpus: tuple[str, ...], scorer: Any) -> IDF:
     return IDF.from_corpus(list(corpus), scorer.tokenizer)
 
 
-def bundled(title: str, kind: type[Scorer[Any]], **settings: Any) -> Entry:
+def package_entry(
+    title: str,
+    kind: type[Scorer[Any]],
+    model: str = BUNDLED,
+    idf: bool | None = None,
+    **settings: Any,
+) -> Entry:
     """Return the entry of a metric from this package; `idf=True` computes IDF on the corpus."""
     best = "max" if kind.higher_is_better else "min"
     rules = get_args(field_types(kind.settings_type)["multi_reference"])
     average = "mean" if "mean" in rules else best
+    load = partial(load_scorer, kind, model, **settings)
 
     def score(texts: Texts) -> Scores:
-        scorer = load_scorer(kind)
-        options = {**settings, "multi_reference": average if texts.average else best}
-        if settings.get("idf"):
-            options["idf"] = idf_table(texts.corpus, scorer)
+        scorer = load()
+        options = {"multi_reference": average if texts.average else best}
+        if idf is not None:
+            options["idf"] = idf and idf_table(texts.corpus, scorer)
         result = scorer.score(texts.predictions, texts.references, **options)
         scores = np.asarray(result["scores"])
         return {title: scores if result.higher_is_better else -scores}
 
-    return Entry((title,), score)
+    return Entry((title,), score, load)
 
 
 def one_pass(texts: Texts) -> Scores:
@@ -163,17 +192,43 @@ def one_pass(texts: Texts) -> Scores:
     }
 
 
-def menli_with_baryscore(texts: Texts) -> Scores:
-    """Score texts with MENLI, BaryScore and, for all WEIGHTS, their combination."""
-    pairs = texts.pairs()
-    nli = np.asarray(load_scorer(MENLIScorer).score(*pairs)["scores"])
-    options = {"idf": False, "rescale_with_baseline": True}
-    result = load_scorer(BaryScorer).score(*pairs, **options)
-    written = np.asarray([bool(candidate.strip()) for candidate in pairs[0]])
-    other = np.clip(result["rescaled_scores"], 0, 1) * written  # as in combine_with
-    scores = {NLI: nli, UNIFORM: -np.asarray(result["scores"])}
-    scores |= {COMBINATION.format(UNIFORM, w): w * nli + (1 - w) * other for w in WEIGHTS}
-    return {name: texts.reduce(column) for name, column in scores.items()}
+def menli(texts: Texts) -> Scores:
+    """Score texts with all formulas of MENLI in both directions and on average."""
+    pairs, scorer = texts.pairs(), load_scorer(MENLIScorer)
+    forward, backward = (
+        scorer.score(*pairs, formula=[*NLI_FORMULAS], direction=direction).scores
+        for direction in ("rh", "hr")
+    )
+    scores = {}
+    for formula in NLI_FORMULAS:
+        sides = np.asarray([forward[formula], backward[formula]])
+        for direction, column in zip(DIRECTIONS, (*sides, sides.mean(0)), strict=True):
+            scores[f"MENLI {formula} {direction}"] = texts.reduce(column)
+    return scores
+
+
+def encoder_settings(title: str, model: str) -> dict[str, Any]:
+    """Return the layers of BERTScore or BaryScore for an encoder."""
+    return ENCODERS.get(Path(model).name, {}).get(title, {})
+
+
+def combine_with(scores: Scores, model: str) -> Scores:
+    """Combine MENLI with BERTScore and BaryScore, for all WEIGHTS, as `combine_with` does."""
+    combined: Scores = {}
+    for title, kind in COMBINABLE.items():
+        name = f"{title}{suffix(model)}"
+        scorer = load_scorer(kind, model, **encoder_settings(title, model))
+        if not all(is_whole(scores.get(part, np.nan)) for part in (NLI, name)):
+            continue
+        other = scorer.settings.replace(idf=False)
+        ends = load_scorer(MENLIScorer).prepare(combine_with=other).other.range
+        if not scorer.higher_is_better:  # these scores are negated
+            ends = (-ends[1], -ends[0])
+        column = scaled(scores[name], ends).clip(0, 1)
+        for weight in WEIGHTS:
+            values = weight * scores[NLI] + (1 - weight) * column
+            combined[COMBINATION.format(name, weight)] = values
+    return combined
 
 
 def over_references(title: str, score: Callable[[list[str], list[str]], Any]) -> Entry:
@@ -186,51 +241,52 @@ def pairwise(title: str, score: Callable[[str, str], float]) -> Entry:
     return over_references(title, lambda *sides: [*map(score, *sides)])
 
 
-@cache
-def bert_scorer() -> Any:
-    from bert_score import BERTScorer
-
-    return BERTScorer(model_type=str(BUNDLED_FOLDER), num_layers=LAYER, device="cpu")
-
-
-def bert_score(candidates: list[str], references: list[str]) -> np.ndarray:
-    """Return BERTScore F1 without rescaling."""
-    # An empty text should score 0, but bert-score 0.3.13 with transformers 5 cannot encode it.
-    texts = [text if text.strip() else "." for text in candidates]
-    f1 = bert_scorer().score(texts, references)[2].double().numpy()
-    return np.where([bool(text.strip()) for text in candidates], f1, 0.0)
-
-
 ENTRIES = (
     pairwise("BLEU", lambda text, reference: sentence_bleu(text, [reference]).score),
     pairwise("chrF", lambda text, reference: sentence_chrf(text, [reference]).score),
     pairwise("TER", lambda text, reference: -sentence_ter(text, [reference]).score),
     pairwise("ROUGE-L", lambda text, reference: ROUGE.score(reference, text)["rougeL"].fmeasure),
-    over_references("BERTScore", bert_score),
-    bundled("BaryScore", BaryScorer, idf=True),
+    package_entry("BERTScore", BERTScorer),
+    package_entry("BaryScore", BaryScorer, idf=True),
+    package_entry(UNIFORM, BaryScorer, idf=False),
     Entry(tuple(ONE_PASS.format(t, x) for t in TEMPERATURES for x in INTERPOLATIONS), one_pass),
-    Entry((NLI, UNIFORM, *(COMBINATION.format(UNIFORM, w) for w in WEIGHTS)), menli_with_baryscore),
-    bundled("MENLI e-c hr", MENLIScorer, formula="e-c", direction="hr"),
-    bundled("InfoLM", InfoLMScorer, idf=True),
+    Entry(
+        tuple(
+            f"MENLI {formula} {direction}" for formula in NLI_FORMULAS for direction in DIRECTIONS
+        ),
+        menli,
+        partial(load_scorer, MENLIScorer),
+    ),
+    package_entry("InfoLM", InfoLMScorer, idf=True),
 )
 
 
+def entries(model: str) -> tuple[Entry, ...]:
+    """Return the metrics of the study, with another encoder if it is not the bundled one."""
+    if model == BUNDLED:
+        return ENTRIES
+    return *ENTRIES, *(
+        package_entry(
+            f"{title}{suffix(model)}", kind, model, idf=False, **encoder_settings(title, model)
+        )
+        for title, kind in COMBINABLE.items()
+    )
+
+
 def score_path(folder: Path, name: str, entry: Entry) -> Path:
-    """Return the path of an entry's saved scores on a data set."""
-    return folder / name / f"{entry.names[0].replace(' ', '_')}.npz"
+    """Return the path of an entry's saved scores on a data set, which names the model."""
+    model = entry.scorer and entry.scorer().prepare().signature.fields["model"]
+    file = f"{entry.names[0]} {model}" if model else entry.names[0]
+    return folder / name / f"{file.replace(' ', '_')}.npz"
 
 
-def load_scores(folder: Path, name: str) -> Scores:
-    """Load the saved scores on a data set, and combine MENLI with each complete metric."""
+def load_scores(folder: Path, name: str, model: str = BUNDLED) -> Scores:
+    """Load the saved scores on a data set, and combine MENLI with BERTScore and BaryScore."""
     scores: Scores = {}
-    for entry in ENTRIES:
+    for entry in entries(model):
         if (path := score_path(folder, name, entry)).exists():
             scores |= dict(np.load(path))
-    names = [name for name in (NLI, *PARTNERS) if is_whole(scores.get(name, np.nan))]
-    for partner, weight in product(names[1:] if NLI in names else (), WEIGHTS):
-        combination = combine(scores[NLI].tolist(), scores[partner].tolist(), weight)
-        scores[COMBINATION.format(partner, weight)] = np.asarray(combination)
-    return scores
+    return scores | combine_with(scores, model)
 
 
 def is_whole(scores: Any) -> bool:
@@ -276,10 +332,10 @@ def score_share(data: DataSet, arguments: argparse.Namespace, entries: Iterable[
 
 
 def score(arguments: argparse.Namespace) -> None:
-    metrics = arguments.metrics
-    entries = [entry for entry in ENTRIES if not metrics or {*metrics} & {*entry.names}]
+    metrics = {*arguments.metrics}
+    chosen = [each for each in entries(arguments.model) if not metrics or metrics & {*each.names}]
     for name in arguments.sets:
-        score_share(READERS[name](arguments.data), arguments, entries)
+        score_share(READERS[name](arguments.data), arguments, chosen)
 
 
 def text_kendall(data: DataSet, scores: np.ndarray) -> float:
@@ -297,14 +353,14 @@ def text_kendall(data: DataSet, scores: np.ndarray) -> float:
 
 
 def agreement_tables(
-    data: DataSet, scores: Scores, resamples: int
+    data: DataSet, scores: Scores, resamples: int, comparisons: Sequence[str] = COMPARISONS
 ) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """Yield the title, header and rows of one table per level, with one column per criterion."""
     tables = {
         name: agreement(
             part.human,
             {metric: data.grids(column)[name] for metric, column in scores.items()},
-            against=COMPARISONS,
+            against=comparisons,
             length=part.lengths,
             resamples=resamples,
         )
@@ -323,7 +379,7 @@ def agreement_tables(
         by_metric = {metric: cells(metric, statistic) for metric in first.names("metric")}
         tests = [
             (comparison, metric, np.sign(cell.value - base.value), cell.p_values[comparison])
-            for comparison in COMPARISONS
+            for comparison in comparisons
             for metric in by_metric
             if metric != comparison
             for cell, base in zip(by_metric[metric], by_metric[comparison], strict=True)
@@ -338,28 +394,34 @@ def agreement_tables(
             ]
             for group in (row_cells, cells(metric, "partial")):
                 row.append(f"{100 * np.mean([cell.value for cell in group]):.1f}")
-            for comparison in COMPARISONS:
+            for comparison in comparisons:
                 better, worse = (significant[comparison, metric, sign] for sign in (1, -1))
                 row.append("" if metric == comparison else f"+{better} -{worse}")
             rows.append([metric, *row])
         names = [f"{name} {word}".strip().replace("_", " ") for name, word in columns]
         header = ["metric", *names, f"mean {symbol}", "mean r given length"]
-        header += [f"vs {comparison}" for comparison in COMPARISONS]
+        header += [f"vs {comparison}" for comparison in comparisons]
         yield f"{data.title}: {symbol}{remark}", header, rows
 
 
 def agree(arguments: argparse.Namespace) -> None:
     """Print correlations with human judgments; incomplete metrics have a separate table."""
+    model, end = arguments.model, suffix(arguments.model)
+    comparisons = tuple(f"{name}{end}" if name in COMBINABLE else name for name in COMPARISONS)
+    tabulated = TABULATED
+    if end:
+        names = [f"{title}{end}" for title in COMBINABLE]
+        tabulated = (*names, *(COMBINATION.format(name, 0.2) for name in names), "BERTScore")
     for name in arguments.sets:
-        data, scores = READERS[name](arguments.data), load_scores(arguments.scores, name)
-        names = (*(arguments.metrics or TABULATED), *COMPARISONS)
-        names = [metric for metric in dict.fromkeys(names) if metric in scores]
-        whole = {metric: scores[metric] for metric in names if is_whole(scores[metric])}
-        rest = {metric: scores[metric] for metric in names if metric not in whole}
-        base = {metric: whole[metric] for metric in COMPARISONS}
+        data, scores = READERS[name](arguments.data), load_scores(arguments.scores, name, model)
+        names = [*dict.fromkeys((*(arguments.metrics or tabulated), *comparisons))]
+        whole = {name: scores[name] for name in names if is_whole(scores.get(name, np.nan))}
+        rest = {name: scores[name] for name in names if name in scores and name not in whole}
+        base = {metric: whole[metric] for metric in comparisons}
         for part in [whole, rest | base] if rest else [whole]:
-            for title, header, rows in agreement_tables(data, part, arguments.resamples):
-                show(title, header, rows, arguments.csv)
+            tables = agreement_tables(data, part, arguments.resamples, comparisons)
+            for title, header, rows in tables:
+                show(f"{title}{end}", header, rows, arguments.csv)
 
 
 def best_elsewhere(
@@ -377,23 +439,25 @@ def choose(arguments: argparse.Namespace) -> None:
     taus = {
         name: {
             metric: text_kendall(data, scores)
-            for metric, scores in load_scores(arguments.scores, name).items()
+            for metric, scores in load_scores(arguments.scores, name, arguments.model).items()
             if is_whole(scores)
         }
         for name, data in sets.items()
     }
     metrics = [name for name in next(iter(taus.values())) if all(name in t for t in taus.values())]
+    end = suffix(arguments.model)
+    comparisons = tuple(f"{name}{end}" if name in COMBINABLE else name for name in COMPARISONS)
     for prefix in CHOICES:
-        settings = [metric for metric in metrics if metric.startswith(prefix)]
+        settings = [metric for metric in metrics if metric.startswith(prefix) and end in metric]
         if not settings:
             continue
         rows = []
         for test, data in sets.items():
             best, mean = best_elsewhere(taus, settings, test)
-            values = [mean, *(taus[test][metric] for metric in (best, *COMPARISONS))]
+            values = [mean, *(taus[test][metric] for metric in (best, *comparisons))]
             rows.append([data.title, best, *(f"{100 * value:.1f}" for value in values)])
         header = ["reported on", f"best of {len(settings)}", "tau on other data", "tau"]
-        show(f"Chosen: {prefix}", [*header, *COMPARISONS], rows, arguments.csv)
+        show(f"Chosen: {prefix}{end}", [*header, *comparisons], rows, arguments.csv)
 
 
 @dataclass(frozen=True)
@@ -438,10 +502,9 @@ class Attacks:
 
 def trade(arguments: argparse.Namespace) -> None:
     """Print the attack detection rate and correlations for each weight of MENLI."""
-    metrics = {NLI, "BaryScore", *PARTNERS, *COMPARISONS}
-    entries = [entry for entry in ENTRIES if metrics & {*entry.names}]
+    metrics = {NLI, "BaryScore", UNIFORM, ONE_PASS.format(2, 0.1), *COMPARISONS}
     attacks = Attacks.read(arguments.attacks)
-    attacks.complete(arguments.scores, entries)
+    attacks.complete(arguments.scores, [entry for entry in ENTRIES if metrics & {*entry.names}])
     sets = {title: READERS[title](arguments.data) for title in arguments.sets}
     scores = {title: load_scores(arguments.scores, title) for title in sets}
     rows = []
@@ -494,7 +557,7 @@ def parse(description: str | None, *commands: str) -> argparse.Namespace:
     parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
     parser.add_argument("--sets", nargs="+", default=list(READERS), choices=READERS)
     parser.add_argument("--metrics", nargs="+", default=[], help="default: all metrics")
-    parser.add_argument("--model", default="bundled", help="encoder, for tools.layers")
+    parser.add_argument("--model", default="bundled", help="folder of an encoder")
     parser.add_argument("--share", type=float, default=1.0, help="fraction of each data set")
     parser.add_argument("--attacks", type=Path, help="output of `infolm attack`")
     parser.add_argument("--resamples", type=int, default=1000)

@@ -8,9 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from bert_score import BERTScorer
 
-from infolm_metric import AnswerCheckScorer, MENLIScorer
+from infolm_metric import AnswerCheckScorer, BERTScorer, MENLIScorer
 from infolm_metric.models.nli import NLIModel
 from tests.model_families import SENTENCES, build
 from tests.processes import printed
@@ -122,7 +121,7 @@ def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeyp
     for title in ("WebNLG 2020: system-level r", "WebNLG 2020: segment-level tau", "WMT 2015"):
         assert title in tables
     assert "| BaryScore |" in tables and "de-en correctness" in tables
-    assert "Chosen: MENLI with" in run("study", "choose", data, *paths)
+    assert "Chosen: MENLI with BERTScore" in run("study", "choose", data, *paths)
     entries = [entry for entry in study.ENTRIES if {*entry.names} & {*names}]
     monkeypatch.setattr(study, "ENTRIES", entries)
     attacks = ("--attacks", data / "attacks.jsonl")
@@ -135,23 +134,46 @@ def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeyp
 
 def test_the_trade_off_figure_names_its_lines_outside_of_the_panels():
     path = ROOT / "tools/results/detected_attacks_and_segment_level_tau.csv"
-    figure = figures.trade(pd.read_csv(path, index_col="metric"))
+    table = pd.read_csv(path, index_col="metric")
+    weights = table.index.str.startswith("MENLI with BERTScore").sum() + 2
+    figure = figures.trade(table)
     (legend,) = figure.legends
     names = {text.get_text() for text in legend.get_texts()}
-    assert {"BERTScore", "InfoLM", "InfoLM, one pass, T 1, interpolation 0.2"} < names
+    assert {"BERTScore", "BaryScore, uniform weights"} < names
     for axes in figure.axes:
         assert axes.get_legend() is None
         for line in axes.get_lines():
             assert line.get_label() in names
-            assert len(line.get_xdata()) in (1, 11)  # weights 0 to 1
+            assert len(line.get_xdata()) in (1, weights)  # weights 0 to 1
 
 
+@pytest.mark.filterwarnings("ignore:infolm")
 def test_the_study_combines_metrics_as_combine_with_does():
-    texts = study.Texts(["It has 2 rooms.", "A cat sat.", ""], [["It has 3."]] * 3, (), False)
-    options = {"model_name_or_path": "bundled", "combine_with": "baryscore", "nli_weight": 0.2}
-    expected = MENLIScorer(**options).score(texts.predictions, texts.references)["scores"]
-    column = study.COMBINATION.format(study.UNIFORM, 0.2)
-    assert study.menli_with_baryscore(texts)[column] == pytest.approx(expected, abs=1e-6)
+    references = [["It has 3.", "It has two rooms."], ["It has 3."], ["It has 3."]]
+    texts = study.Texts(["It has 2 rooms.", "A cat sat.", ""], references, (), False)
+    scores = study.menli(texts)
+    for entry in study.ENTRIES:
+        if entry.names[0] in study.COMBINABLE:
+            scores |= entry.score(texts)
+    combined = study.combine_with(scores, "bundled")
+    for title, metric in (("BERTScore", "bertscore"), (study.UNIFORM, "baryscore")):
+        options = {"model_name_or_path": "bundled", "combine_with": metric, "nli_weight": 0.2}
+        expected = MENLIScorer(**options).score(texts.predictions, texts.references)["scores"]
+        column = combined[study.COMBINATION.format(title, 0.2)]
+        assert column == pytest.approx(expected, abs=1e-6)
+
+
+def test_scores_are_saved_by_model(run, data, encoder, tmp_path, monkeypatch):
+    layers = {"BERTScore": {"layer": 1}, study.UNIFORM: {"layers": "1-2"}}
+    monkeypatch.setitem(study.ENCODERS, encoder.name, layers)
+    paths = ("--scores", tmp_path, "--sets", "webnlg", "--model", encoder)
+    names = [f"{title}, {encoder.name}" for title in study.COMBINABLE]
+    run("study", "score", data, *paths, "--metrics", *names, "chrF", "BERTScore", "MENLI e avg")
+    files = {path.name for path in (tmp_path / "webnlg").iterdir()}
+    assert {"chrF.npz"} < files and len(files) == 5
+    assert sum("@sha256:" in name for name in files) == 4
+    tables = run("study", "agree", data, *paths, "--resamples", 20)
+    assert f"| MENLI with BERTScore, {encoder.name} 0.2 |" in tables
 
 
 def test_layers_of_an_encoder_are_compared(run, data, encoder, tmp_path, monkeypatch):
@@ -162,9 +184,9 @@ def test_layers_of_an_encoder_are_compared(run, data, encoder, tmp_path, monkeyp
     assert "Chosen layers of encoder" in tables and " on WMT 2015: segment-level tau" in tables
     (file,) = (tmp_path / encoder.name / "wmt15").glob("BERTScore*.npz")
     scores, texts = np.load(file), study.load_texts(READERS["wmt15"](data))
-    scorer = BERTScorer(model_type=str(encoder), num_layers=1, device="cpu")
-    expected = texts.reduce(scorer.score(*texts.pairs())[2].numpy())
-    assert np.allclose(scores["BERTScore layer 1"], expected, atol=1e-5)
+    scorer = BERTScorer(model_name_or_path=encoder, layer=1)
+    expected = scorer.score(texts.predictions, texts.references)["scores"]
+    assert np.allclose(scores["BERTScore layer 1"], expected, atol=1e-6)
 
 
 def test_the_coverage_of_estimates_is_measured(run, data, tmp_path):
