@@ -337,7 +337,7 @@ def test_one_command_makes_the_baselines_of_both_metrics(scorer, tiny_bert, tmp_
         rescale_with_baseline=tmp_path / "both",
     )
     nli = np.array(scorer.score(CANDIDATES, FIRST)["scores"])
-    part = other.make_baseline(CORPUS, 20, 1)
+    part = other.make_baseline(CORPUS, 20, 2)
     alone = other.score(CANDIDATES, FIRST, rescale_with_baseline=part)["rescaled_scores"]
     expected = 0.3 * nli + 0.7 * np.clip(alone, 0, 1)
     expected[EMPTY] = 0
