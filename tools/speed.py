@@ -2,7 +2,7 @@
 
     pip install -c requirements.txt -e ".[test,tools]"
     python -m tools.speed rates  webnlg2020.en.jsonl    # by text length, with torchmetrics
-    python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with BERTScore and GEMM
+    python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with bert-score and GEMM
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of data types on scores
 
@@ -28,10 +28,11 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.meta_evaluation import spearman
 from tools.data import Pair, distinct_pairs, equal_pairs, systems_sharing_references
+from tools.study import encoder_settings
 from tools.tables import show
 from tools.timing import cpu_name, in_process, median_seconds, peak_memory, run_worker
 
@@ -52,6 +53,22 @@ def package_loader(kind: type, **settings: Any) -> Loader:
     return lambda folder, **changed: (
         kind(**{"model_name_or_path": folder, **settings, **changed}).score
     )
+
+
+def bertscore_layer(folder: str) -> int:
+    """Return BERTScore's layer for an encoder: 5 for a copy of the bundled one."""
+    return int(encoder_settings("BERTScore", folder).get("layer", 5))
+
+
+def load_bertscorer(folder: str, **changed: Any) -> BERTScorer:
+    layer = bertscore_layer(folder)
+    return BERTScorer(model_name_or_path=folder, layer=layer, reuse_memory=0, **changed)
+
+
+def load_combination(folder: str, **changed: Any) -> Score:
+    """Load the bundled MENLI combined with this package's BERTScore."""
+    other = load_bertscorer(folder, **changed).settings
+    return MENLIScorer(model_name_or_path="bundled", combine_with=other, **changed).score
 
 
 def load_torchmetrics(folder: str, device: str) -> Score:
@@ -76,24 +93,24 @@ def load_torchmetrics(folder: str, device: str) -> Score:
     return score
 
 
-def load_bertscore(folder: str, device: str) -> Score:
-    from bert_score import BERTScorer
-    from transformers import AutoConfig
+def load_bert_score(folder: str, device: str) -> Score:
+    import bert_score
 
-    layers = AutoConfig.from_pretrained(folder).num_hidden_layers
-    scorer = BERTScorer(model_type=folder, num_layers=layers, batch_size=PEER_BATCH, device=device)
-    return scorer.score
+    options = {"num_layers": bertscore_layer(folder), "batch_size": PEER_BATCH, "device": device}
+    return bert_score.BERTScorer(model_type=folder, **options).score
 
 
 RUNNERS: dict[str, Loader] = {
     "infolm": package_loader(InfoLMScorer, idf=False),
     "infolm, one pass": package_loader(InfoLMScorer, idf=False, masking="none"),
     "baryscore": package_loader(BaryScorer, idf=False),
+    "bertscore": lambda folder, **changed: load_bertscorer(folder, **changed).score,
     "menli": package_loader(MENLIScorer, model_name_or_path="bundled"),
+    "menli with bertscore": load_combination,
     "torchmetrics InfoLM": load_torchmetrics,
-    "BERTScore": load_bertscore,
+    "bert-score": load_bert_score,
 }
-OURS = ("infolm", "infolm, one pass", "baryscore", "menli")
+OURS = tuple(RUNNERS)[:6]
 
 
 def save_model(folder: Path) -> Any:
@@ -182,7 +199,7 @@ def rates(arguments: argparse.Namespace) -> None:
 
 
 def peers(arguments: argparse.Namespace) -> None:
-    """Print the time and memory of this package's metrics and BERTScore on the same pairs."""
+    """Print the time and memory of this package's metrics and bert-score on the same pairs."""
     data, count, samples = arguments.data, arguments.pairs, arguments.samples
     loads = {
         f"{count} pairs of distinct texts": distinct_pairs(data, count),
@@ -191,27 +208,27 @@ def peers(arguments: argparse.Namespace) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         save_model(Path(folder))
-        runs = {"BERTScore": ("BERTScore", folder, "float32")}
+        runs = {"bert-score": ("bert-score", folder, "float32")}
         runs |= {
             f"{name}, {word}": (name, folder, word) for word in arguments.dtypes for name in OURS
         }
         if arguments.model:
             title = Path(arguments.model).name
-            for name in ("baryscore", "BERTScore"):
+            for name in ("baryscore", "bertscore", "menli with bertscore", "bert-score"):
                 runs[f"{name}, {title}"] = (name, arguments.model, "float32")
         for load, pairs in loads.items():
             if arguments.only not in load:
                 continue
             results = measure(runs, pairs, arguments)
             for name, result in results.items():
-                times = result["seconds"] / results["BERTScore"]["seconds"]
+                times = result["seconds"] / results["bert-score"]["seconds"]
                 cells = [f"{result['rate']:.2f}", f"{result['seconds']:.1f}", f"{times:.2f}"]
                 cells += [f"{100 * result['of GEMM']:.0f}%", f"{result['memory']:.0f}"]
                 rows.append([load, name, *cells])
-    header = ["texts", "metric", "pairs/s", "seconds", "time, BERTScore = 1", "of GEMM"]
+    header = ["texts", "metric", "pairs/s", "seconds", "time, bert-score = 1", "of GEMM"]
     on_gpu = arguments.device != "cpu"
     device = torch.cuda.get_device_name(arguments.device) if on_gpu else cpu_name()
-    show(f"Comparison with BERTScore on {device}", [*header, "memory, MB"], rows, arguments.csv)
+    show(f"Comparison with bert-score on {device}", [*header, "memory, MB"], rows, arguments.csv)
 
 
 def read_columns(arguments: argparse.Namespace) -> list[list[str]]:

@@ -218,10 +218,11 @@ def combine_with(scores: Scores, model: str) -> Scores:
     for title, kind in COMBINABLE.items():
         name = f"{title}{suffix(model)}"
         scorer = load_scorer(kind, model, **encoder_settings(title, model))
-        if not all(is_whole(scores.get(part, np.nan)) for part in (NLI, name)):
+        if NLI not in scores or name not in scores:
             continue
         other = scorer.settings.replace(idf=False)
-        ends = load_scorer(MENLIScorer).prepare(combine_with=other).other.range
+        nli = load_scorer(MENLIScorer)
+        ends = nli.prepare(nli.settings.replace(combine_with=other)).other.range
         if not scorer.higher_is_better:  # these scores are negated
             ends = (-ends[1], -ends[0])
         column = scaled(scores[name], ends).clip(0, 1)
@@ -404,10 +405,15 @@ def agreement_tables(
         yield f"{data.title}: {symbol}{remark}", header, rows
 
 
+def compared_with(model: str) -> tuple[str, ...]:
+    """Return the metrics to compare with: BERTScore with the same encoder, and chrF."""
+    return tuple(f"{x}{suffix(model)}" if x in COMBINABLE else x for x in COMPARISONS)
+
+
 def agree(arguments: argparse.Namespace) -> None:
     """Print correlations with human judgments; incomplete metrics have a separate table."""
     model, end = arguments.model, suffix(arguments.model)
-    comparisons = tuple(f"{name}{end}" if name in COMBINABLE else name for name in COMPARISONS)
+    comparisons = compared_with(model)
     tabulated = TABULATED
     if end:
         names = [f"{title}{end}" for title in COMBINABLE]
@@ -434,29 +440,35 @@ def best_elsewhere(
 
 
 def choose(arguments: argparse.Namespace) -> None:
-    """Print the best settings on all data sets but one, and their results on the held-out one."""
+    """Print the best settings on all data sets but one, and their results on the held-out one.
+
+    Settings are compared on the rows for which all of them, and the comparisons, have scores.
+    """
+    model, end = arguments.model, suffix(arguments.model)
     sets = {name: READERS[name](arguments.data) for name in arguments.sets if name != "summeval11"}
-    taus = {
-        name: {
-            metric: text_kendall(data, scores)
-            for metric, scores in load_scores(arguments.scores, name, arguments.model).items()
-            if is_whole(scores)
-        }
-        for name, data in sets.items()
-    }
-    metrics = [name for name in next(iter(taus.values())) if all(name in t for t in taus.values())]
-    end = suffix(arguments.model)
-    comparisons = tuple(f"{name}{end}" if name in COMBINABLE else name for name in COMPARISONS)
+    scores = {name: load_scores(arguments.scores, name, model) for name in sets}
+    common = [
+        name for name in next(iter(scores.values())) if all(name in x for x in scores.values())
+    ]
+    comparisons = compared_with(model)
     for prefix in CHOICES:
-        settings = [metric for metric in metrics if metric.startswith(prefix) and end in metric]
+        settings = [name for name in common if name.startswith(prefix) and end in name]
         if not settings:
             continue
-        rows = []
-        for test, data in sets.items():
+        taus, rows = {}, []
+        for name, data in sets.items():
+            columns = {metric: scores[name][metric] for metric in (*settings, *comparisons)}
+            missing = ~np.isfinite([*columns.values()]).all(0)
+            taus[name] = {
+                metric: text_kendall(data, np.where(missing, np.nan, column))
+                for metric, column in columns.items()
+            }
+            rows.append([data.title, int((~missing).sum())])
+        for row, test in zip(rows, sets, strict=True):
             best, mean = best_elsewhere(taus, settings, test)
             values = [mean, *(taus[test][metric] for metric in (best, *comparisons))]
-            rows.append([data.title, best, *(f"{100 * value:.1f}" for value in values)])
-        header = ["reported on", f"best of {len(settings)}", "tau on other data", "tau"]
+            row += [best, *(f"{100 * value:.1f}" for value in values)]
+        header = ["reported on", "rows", f"best of {len(settings)}", "tau on other data", "tau"]
         show(f"Chosen: {prefix}{end}", [*header, *comparisons], rows, arguments.csv)
 
 

@@ -294,15 +294,17 @@ def test_published_correlations_are_not_reproduced_on_other_data(data, monkeypat
 
 def test_speed_is_measured(run, data, monkeypatch):
     monkeypatch.setattr(speed, "in_process", lambda _, job, **threads: speed.time_metric(**job))
-    monkeypatch.setattr(speed, "OURS", ("infolm, one pass",))
-    names = ("infolm", "infolm, one pass", "torchmetrics InfoLM", "BERTScore")
+    ours = ("infolm, one pass", "bertscore", "menli with bertscore")
+    monkeypatch.setattr(speed, "OURS", ours)
+    names = ("infolm", "infolm, one pass", "bertscore", "menli with bertscore")
+    names += ("torchmetrics InfoLM", "bert-score")
     runners = {name: speed.RUNNERS[name] for name in names}
     monkeypatch.setattr(speed, "RUNNERS", runners)
     monkeypatch.setattr(speed, "systems_sharing_references", lambda path, _: [("a", "b")])
     file, limits = data / "webnlg2020.en.jsonl", ("--pairs", 2, "--repeats", 1)
     rates = run("speed", "rates", file, *limits, "--only", "bundled, 10 tokens")
     assert "| bundled, 10 tokens," in rates
-    assert "BERTScore" in run("speed", "peers", file, *limits)
+    assert "| bert-score |" in run("speed", "peers", file, *limits)
     for what in ("sweep", "dtypes"):
         assert "| ---: |" in run("speed", what, file, *limits)
 
