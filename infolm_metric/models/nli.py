@@ -38,6 +38,11 @@ PROBES = (
     ("A man is sleeping.", "A man is sleeping.", "entailment"),
     ("A man is sleeping.", "Nobody is sleeping.", "contradiction"),
 )
+COPIES = (  # with a date, a name and a number
+    "The treaty was signed on 3 May 1907.",
+    "Marie Keller has lived in Geneva since her childhood.",
+    "The bridge over the river is 250 metres long.",
+)
 # The classifiers' input is the state of each pair's first token, [pairs, 1, hidden].
 CLASSIFIERS: Heads = {
     "bert": lambda model: nn.Sequential(model.bert.pooler, model.classifier),
@@ -168,7 +173,8 @@ class NLIModel(ModelWithHead):
 def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> NLIModel:
     """Load a checkpoint's model, and check that all of its weights are trained.
 
-    If the model misclassifies one of two simple pairs, warn that its labels may be wrong.
+    Warn if the model misclassifies one of two simple pairs, so that its labels may be wrong, or if
+    it does not find that a factual sentence follows from itself.
     """
     model = NLIModel.load(checkpoint, settings, CLASSIFIERS)
     config = model.model.config.get_text_config() if model.encoder is None else None
@@ -176,15 +182,18 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
         # Decoders classify the last token that is not padding, and refuse batches if the padding
         # token is unknown. Nothing is padded here, so no token has this id.
         config.pad_token_id = -1
-    pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]
-    sequences = list(join_pairs(checkpoint.tokenizer, pairs, None))
-    e, n, c = model.probabilities(sequences, labels).T.tolist()
-    entails = e[0] > max(n[0], c[0]) if labels.three_way else e[0] > 0.5
-    contradicts = c[1] > max(e[1], n[1]) if labels.three_way else e[1] < 0.5
+    probes = [*PROBES, *((text, text, "entailment") for text in COPIES)]
+    pairs = [(premise, hypothesis) for premise, hypothesis, _ in probes]
+    sequences = list(join_pairs(checkpoint.tokenizer, pairs, checkpoint.limit))
+    e, n, c = model.probabilities(sequences, labels).numpy().T
+    entailed = e > (np.maximum(n, c) if labels.three_way else 0.5)
+    contradicted = c > np.maximum(e, n) if labels.three_way else e < 0.5
+    expected = np.array([label == "entailment" for _, _, label in probes])
+    right = np.where(expected, entailed, contradicted)
     failures = [
         f"{premise!r} and {hypothesis!r} are not classified as {label}"
-        for (premise, hypothesis, label), right in zip(PROBES, (entails, contradicts), strict=True)
-        if not right
+        for (premise, hypothesis, label), good in zip(probes[: len(PROBES)], right, strict=False)
+        if not good
     ]
     if failures:
         outputs = {name: index for name, index in vars(labels).items() if index is not None}
@@ -192,6 +201,14 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
             f"infolm: the labels of the model {checkpoint.name!r} may be wrong: "
             f"{', and '.join(failures)}. Its outputs are interpreted as {outputs}. If this is "
             "wrong, pass the label names in output order as `labels`.",
+            stacklevel=user_stacklevel(),
+        )
+    elif not right.all():
+        text = next(x for x, good in zip(COPIES, right[len(PROBES) :], strict=True) if not good)
+        warnings.warn(
+            f"infolm: the model {checkpoint.name!r} does not recognize identical texts. For "
+            f"example, it does not find that {text!r} follows from itself. Choose another model if "
+            "scores of copies and of small differences matter.",
             stacklevel=user_stacklevel(),
         )
     return model

@@ -14,6 +14,7 @@ from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, Baseli
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import is_reliable
 from infolm_metric.menli.settings import NLI_FORMULAS
+from infolm_metric.models import nli
 from infolm_metric.models.nli import NLIModel, join_pairs
 from tests.model_families import SENTENCES, edit_copy
 from tests.nearly_equal import assert_nearly_equal
@@ -150,9 +151,9 @@ def test_decoders_without_a_padding_token_score_as_in_transformers(tmp_path, kin
 def test_equal_pairs_are_encoded_once_and_cached(scorer, pair_counts):
     scorer.unload()
     scorer.score(["The Cat sat.", "the cat sat.", "A dog."], ["A dog.", "a dog.", "The cat sat."])
-    assert pair_counts == [2, 2]  # the probes, and one pair in both directions
+    assert pair_counts == [5, 2]  # the probes, and one pair in both directions
     scorer.score(["A dog."], ["the cat sat."], formula=["e", "-c"])
-    assert pair_counts == [2, 2, 0]
+    assert pair_counts == [5, 2, 0]
     progress = []
     run = scorer.prepare(scorer.settings.replace(batch_size=3, reuse_memory=0))
     run.pair_probabilities(Pairs(CANDIDATES, GROUPS), "avg", progress.append)
@@ -280,6 +281,20 @@ def test_a_model_that_contradicts_its_labels_triggers_a_single_warning(folder):
     assert "'entailment': 0, 'neutral': 1, 'contradiction': 2" in message
 
 
+@pytest.mark.filterwarnings("default:infolm")
+def test_a_model_that_does_not_recognize_copies_triggers_a_warning(folder, monkeypatch):
+    monkeypatch.setattr(nli, "PROBES", ())  # an untrained model fails these too
+    scorer = MENLIScorer(model_name_or_path=folder, labels="contradiction,neutral,entailment")
+    with pytest.warns(UserWarning, match="does not recognize identical texts") as caught:
+        scorer.score(["a cat"], ["a dog"])
+    assert any(repr(text) in str(caught[0].message) for text in nli.COPIES)
+
+
+@pytest.mark.filterwarnings("error:infolm")
+def test_the_bundled_model_recognizes_copies():
+    MENLIScorer(model_name_or_path="bundled").score(["a cat"], ["a dog"])
+
+
 def test_overflowing_outputs_are_rejected_with_a_remedy(scorer):
     half = MENLIScorer(scorer.settings, dtype="float16", reuse_memory=0)
     for parameter in half.models.model(half.settings).model.parameters():
@@ -392,7 +407,7 @@ def test_warnings_of_both_metrics_are_reported(scorer, bundled):
     candidates, groups = [LONG, ""], [["A dog.", "Rain fell.", LONG], ["A dog.", "Rain."]]
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(candidates, groups, combine_with=other, max_length=20)
-    assert result["warnings"] == {"too_long": 2, "too_long_pairs": 3, "empty": 1}
+    assert result["warnings"] == {"no_baseline": 2, "too_long": 2, "too_long_pairs": 3, "empty": 1}
     messages = " ".join(str(warning.message) for warning in caught)
     assert "2 of 7 texts" in messages and "3 pairs" in messages
     # The tokenizers differ, so each fraction is computed from one tokenizer's tokens.
