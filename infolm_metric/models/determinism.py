@@ -66,6 +66,26 @@ def make_products_reproducible() -> None:
 
 
 @functools.cache
+def uses_onednn(dtype: torch.dtype) -> bool:
+    """Return True if products on a CPU run in oneDNN instead of MKL.
+
+    On AMD CPUs with AVX-512, MKL does not use AVX-512 and takes twice as long.
+    """
+    name = getattr(torch.cpu, "get_capabilities", dict)().get("cpu_name", "")
+    avx512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
+    available = torch.backends.mkldnn.is_available() and dtype == torch.float32
+    return available and avx512 and "AMD" in name
+
+
+def linear(rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return `rows @ weight.t() + bias`, [rows, out]; the memory `out` may remain unused."""
+    if rows.device.type == "cpu" and uses_onednn(rows.dtype):
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+        return product
+    return torch.addmm(bias, rows, weight.t(), out=out)
+
+
+@functools.cache
 def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> RowRule:
     """Return the rule for products [rows, inputs] -> [rows, outputs] for `threads` CPU threads.
 
@@ -86,7 +106,7 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
     bias = weight[:, 0].contiguous()
 
     def product(start: int, count: int) -> Tensor:
-        return torch.addmm(bias, rows[start : start + count], weight.t())
+        return linear(rows[start : start + count], weight, bias)
 
     whole = product(0, len(rows))
     starts = ((count, count % SHIFT) for count in counts)
@@ -135,11 +155,14 @@ class DeterministicLinear(nn.Linear):
     def forward(self, input: Tensor) -> Tensor:
         """Return the layer's output, [..., in] -> [..., out]."""
         rows = input.flatten(0, -2)
+        bias = rows.new_zeros(self.out_features) if self.bias is None else self.bias
+        if self.columns >= self.out_features:
+            product = functools.partial(linear, weight=self.weight, bias=bias)
+            return self.rule.apply(product, rows).view(*input.shape[:-1], -1)
         output = rows.new_empty(len(rows), self.out_features)
-        bias = output.new_zeros(self.out_features) if self.bias is None else self.bias
         parts = [torch.split(tensor, self.columns) for tensor in (self.weight, bias, output.t())]
         for rule, weight, shift, columns in zip(self.column_rules, *parts, strict=True):
-            product = functools.partial(F.linear, weight=weight, bias=shift)
+            product = functools.partial(linear, weight=weight, bias=shift)
             columns.t().copy_(rule.apply(product, rows))
         return output.view(*input.shape[:-1], -1)
 
@@ -155,12 +178,13 @@ def deterministic_linear(model: Any) -> Any:
     ...     torch.equal(layer(rows)[:1], layer(rows[:1]))
     True
     """
-    linear: Any
-    for linear in [module for module in model.modules() if type(module) is nn.Linear]:
-        linear.__class__ = DeterministicLinear
-        linear.rule = row_rule(linear.weight)
-        linear.columns = COLUMNS if linear.weight.device.type == "cpu" else linear.out_features
-        linear.column_rules = list(map(row_rule, linear.weight.split(linear.columns)))
+    layer: Any
+    for layer in [module for module in model.modules() if type(module) is nn.Linear]:
+        layer.__class__ = DeterministicLinear
+        layer.rule = row_rule(layer.weight)
+        sliced = layer.weight.device.type == "cpu" and not uses_onednn(layer.weight.dtype)
+        layer.columns = COLUMNS if sliced else layer.out_features
+        layer.column_rules = list(map(row_rule, layer.weight.split(layer.columns)))
     return model
 
 

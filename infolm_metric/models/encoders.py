@@ -26,6 +26,7 @@ from infolm_metric.models.checkpoints import Checkpoint, load_weights
 from infolm_metric.models.determinism import (
     DeterministicLinear,
     deterministic_linear,
+    linear,
     repeat_texts,
 )
 
@@ -204,15 +205,15 @@ class FastEncoder(nn.Module):
         finished: Tensor = layer.output_norm(output.add_(states))
         return finished
 
-    def _project(self, name: str, states: Tensor, linear: DeterministicLinear) -> Tensor:
-        """Apply a linear layer, [rows, in] -> [rows, out], on a CPU into the buffer `name`."""
+    def _project(self, name: str, states: Tensor, layer: DeterministicLinear) -> Tensor:
+        """Apply a linear layer, [rows, in] -> [rows, out]; on a CPU, into the buffer `name`."""
 
         def product(rows: Tensor) -> Tensor:
             on_cpu = rows.device.type == "cpu"
-            out = self._buffer(name, rows, len(rows), linear.out_features) if on_cpu else None
-            return torch.addmm(linear.bias, rows, linear.weight.t(), out=out)
+            out = self._buffer(name, rows, len(rows), layer.out_features) if on_cpu else None
+            return linear(rows, layer.weight, layer.bias, out)
 
-        return linear.rule.apply(product, states)
+        return layer.rule.apply(product, states)
 
     def _buffer(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """Return an uninitialized tensor in a reused buffer. Allocation is slow on a CPU."""

@@ -21,20 +21,52 @@ def threads():
     torch.set_num_threads(before)
 
 
+@pytest.fixture(params=[None, True], ids=["default", "oneDNN"])
+def library(request, monkeypatch):
+    """Use the default library for matrix products, or oneDNN."""
+    if request.param and not torch.backends.mkldnn.is_available():
+        pytest.skip("torch was built without oneDNN")
+    determinism.probe_rows.cache_clear()
+    if request.param:
+        monkeypatch.setattr(determinism, "uses_onednn", lambda dtype: dtype == torch.float32)
+    yield
+    determinism.probe_rows.cache_clear()
+
+
 @pytest.mark.parametrize("number", [1, 2, 4])
 @pytest.mark.parametrize("shape", [(384, 1536), (1536, 384), (384, 3)], ids=str)
-def test_rows_of_a_linear_layer_are_bitwise_batch_invariant(threads, number, shape):
+def test_rows_of_a_linear_layer_are_bitwise_batch_invariant(threads, library, number, shape):
     threads(number)
     torch.manual_seed(0)
-    layer, rows = torch.nn.Linear(*shape), torch.randn(300, shape[0])
+    layer, rows = torch.nn.Linear(*shape), torch.randn(1500, shape[0])
     if determinism.row_rule(layer.weight) == determinism.RowRule():
         determinism.probe_rows.cache_clear()  # without padding the plain layer is batch-invariant
     else:
         determinism.deterministic_linear(layer)
     with torch.inference_mode():
         whole = layer(rows)
-        for start, count in ((0, 1), (5, 2), (0, 3), (7, 17), (1, 40), (3, 64), (2, 190)):
+        for start, count in (
+            (0, 1),
+            (5, 2),
+            (0, 3),
+            (7, 17),
+            (1, 40),
+            (3, 64),
+            (2, 190),
+            (9, 1033),
+        ):
             assert torch.equal(layer(rows[start : start + count]), whole[start : start + count])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_linear_layers_agree_with_products_in_float64(library, dtype):
+    torch.manual_seed(0)
+    layer, rows = torch.nn.Linear(50, 3000, dtype=dtype), torch.randn(40, 50, dtype=dtype)
+    expected = rows.double() @ layer.weight.double().t() + layer.bias.double()
+    with torch.inference_mode():
+        output = determinism.deterministic_linear(layer)(rows)
+    rounding = torch.finfo(dtype).eps
+    torch.testing.assert_close(output.double(), expected, rtol=rounding, atol=10 * rounding)
 
 
 RULES = (determinism.RowRule(16), determinism.RowRule(block=64))
