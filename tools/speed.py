@@ -210,7 +210,9 @@ def peers(arguments: argparse.Namespace) -> None:
         save_model(Path(folder))
         runs = {"bert-score": ("bert-score", folder, "float32")}
         runs |= {
-            f"{name}, {word}": (name, folder, word) for word in arguments.dtypes for name in OURS
+            f"{name}, {word}": (name, folder, word)
+            for word in arguments.dtypes
+            for name in arguments.metrics
         }
         if arguments.model:
             title = Path(arguments.model).name
@@ -286,6 +288,7 @@ def main() -> None:
         default="",
         help="part of a row title of `rates` or `peers`",
     )
+    parser.add_argument("--metrics", nargs="+", choices=OURS, default=OURS, help="for `peers`")
     parser.add_argument("--dtypes", nargs="+", default=["float32"], help="for `peers` and `dtypes`")
     parser.add_argument("--device", default="cpu", help="for `rates`, `peers` and `dtypes`")
     parser.add_argument("--model", help="folder of another encoder for `peers`")
