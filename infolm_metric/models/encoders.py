@@ -26,8 +26,8 @@ from infolm_metric.models.checkpoints import Checkpoint, load_weights
 from infolm_metric.models.determinism import (
     DeterministicLinear,
     deterministic_linear,
-    linear,
     repeat_texts,
+    uses_onednn,
 )
 
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
@@ -206,14 +206,11 @@ class FastEncoder(nn.Module):
         return finished
 
     def _project(self, name: str, states: Tensor, layer: DeterministicLinear) -> Tensor:
-        """Apply a linear layer, [rows, in] -> [rows, out]; on a CPU, into the buffer `name`."""
-
-        def product(rows: Tensor) -> Tensor:
-            on_cpu = rows.device.type == "cpu"
-            out = self._buffer(name, rows, len(rows), layer.out_features) if on_cpu else None
-            return linear(rows, layer.weight, layer.bias, out)
-
-        return layer.rule.apply(product, states)
+        """Apply a linear layer, [rows, in] -> [rows, out]; with MKL, into the buffer `name`."""
+        out = None
+        if states.device.type == "cpu" and not uses_onednn(states.dtype):
+            out = self._buffer(name, states, layer.rule.padded(len(states)), layer.out_features)
+        return layer.rule.apply(states, layer.weight, layer.bias, out)
 
     def _buffer(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """Return an uninitialized tensor in a reused buffer. Allocation is slow on a CPU."""

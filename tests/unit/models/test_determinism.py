@@ -69,22 +69,55 @@ def test_linear_layers_agree_with_products_in_float64(library, dtype):
     torch.testing.assert_close(output.double(), expected, rtol=rounding, atol=10 * rounding)
 
 
-RULES = (determinism.RowRule(16), determinism.RowRule(block=64))
+RULES = (
+    determinism.RowRule(16),
+    determinism.RowRule(blocks=(64,)),
+    determinism.RowRule(1, (96, 32)),
+)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("count", [1, 15, 16, 64, 65, 150])
-def test_padding_and_blocks_do_not_change_matrix_products(rule, count):
-    weight, rows = torch.randn(5, 32), torch.randn(count, 32)
-    memory, sizes = torch.empty(256, 5), []
+@pytest.mark.parametrize("in_place", [False, True])
+def test_padding_and_blocks_do_not_change_matrix_products(rule, count, in_place, monkeypatch):
+    weight, bias, rows = torch.randn(5, 32), torch.randn(5), torch.randn(count, 32)
+    out = torch.empty(rule.padded(count), 5) if in_place else None
+    linear, sizes = determinism.linear, []
 
-    def product(part):
+    def noted(part, *arguments):
         sizes.append(len(part))
-        return torch.mm(part, weight.t(), out=memory[: len(part)])
+        return linear(part, *arguments)
 
-    output = rule.apply(product, rows)
-    torch.testing.assert_close(output, rows @ weight.t())
-    assert set(sizes) == {64 if rule.block else max(16, count)}
+    monkeypatch.setattr(determinism, "linear", noted)
+    output = rule.apply(rows, weight, bias, out)
+    torch.testing.assert_close(output, rows @ weight.t() + bias)
+    assert sum(sizes) == rule.padded(count) >= count
+    assert set(sizes) <= set(rule.blocks or [max(16, count)])
+    assert out is None or out.data_ptr() == output.data_ptr() or determinism.uses_onednn(out.dtype)
+
+
+@pytest.mark.parametrize(
+    ("independent", "blocks"),
+    [
+        (lambda rows: rows % 64 == 0, (1024, 256, 64)),
+        (lambda rows: rows in (64, 256), (256, 64)),
+        (lambda rows: rows == 64, (64,)),
+        (lambda rows: False, ()),
+    ],
+    ids=str,
+)
+def test_the_probe_selects_all_block_sizes_with_the_same_rows(independent, blocks, monkeypatch):
+    """Emulate a library whose rounding depends on some numbers of rows, as on CPUs with AMX."""
+
+    def linear(rows, weight, bias, out=None):
+        output = torch.stack([weight @ row + bias for row in rows])
+        if not independent(len(rows)):
+            output += torch.arange(len(rows))[:, None] + len(rows)
+        return output if out is None else out.copy_(output)
+
+    monkeypatch.setattr(determinism, "linear", linear)
+    rule = determinism.probe_rows.__wrapped__(16, 24, torch.float64, 1)
+    assert rule == determinism.RowRule(blocks=blocks)
 
 
 @pytest.mark.parametrize("mode", [None, "COMPATIBLE"])
