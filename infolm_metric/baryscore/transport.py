@@ -100,14 +100,16 @@ def squared_distances(
     pairs: Sequence[tuple[WeightedPoints, WeightedPoints]], threads: int
 ) -> list[float]:
     """Return the squared distance of each pair. POT solves problems in several threads."""
-    distances = [0.0] * len(pairs)
-    threads = max(1, min(threads, MOST_THREADS, len(pairs)))
+    if not pairs:
+        return []
+    distances, threads = [0.0] * len(pairs), min(threads, MOST_THREADS, len(pairs))
 
     def solve(start: int) -> None:
         part = pairs[start::threads]
         distances[start::threads] = [squared_distance(*pair) for pair in part]
 
     with silent_solver(), ThreadPoolExecutor(threads) as pool:
+        solver()  # imported here, because its import changes the environment
         list(pool.map(solve, range(threads)))
     return distances
 

@@ -24,6 +24,7 @@ PROBE_FLOPS = 6e9  # maximum per shape; for large shapes (a vocabulary head), fe
 PADDED_ROWS = 16  # rows; padding to this number is cheap
 BLOCKS = (1024, 256, 64)  # rows; small products take longer per row
 COLUMNS = 2048  # outputs per product; products for a whole vocabulary exceed the caches
+DISTINCT_ROWS = 300  # of the probed matrices
 SHIFT = 7  # rows by which a block is moved in the probe
 
 
@@ -111,8 +112,10 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
     ]
 
     def matrix(sign: int, size: int) -> Tensor:
-        half = torch.arange(size * (inputs // 2), device="cpu").sin().to(dtype).view(size, -1)
-        return torch.cat([half, sign * half.roll(inputs // 6, 1), half[:, : inputs % 2]], 1)
+        distinct, width = min(size, DISTINCT_ROWS), inputs // 2
+        half = torch.arange(distinct * width, device="cpu").sin().to(dtype).view(distinct, width)
+        rows = torch.cat([half, sign * half.roll(width // 3, 1), half[:, : inputs % 2]], 1)
+        return rows.repeat(-(-size // distinct), 1)[:size]
 
     # Sums are almost 0, so that results in half precision show the rounding errors of all terms.
     rows, weight = matrix(-1, max(BLOCKS[-1], counts[-1]) + SHIFT), matrix(1, outputs)
