@@ -206,7 +206,7 @@ class FastEncoder(nn.Module):
         return finished
 
     def _project(self, name: str, states: Tensor, layer: DeterministicLinear) -> Tensor:
-        """Apply a linear layer, [rows, in] -> [rows, out]; with MKL, into the buffer `name`."""
+        """Apply a linear layer, [rows, in] -> [rows, out], and reuse the buffer `name` with MKL."""
         out = None
         if states.device.type == "cpu" and not uses_onednn(states.dtype):
             out = self._buffer(name, states, layer.rule.padded(len(states)), layer.out_features)
