@@ -31,6 +31,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from infolm_metric import BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.meta_evaluation import spearman
+from infolm_metric.models.determinism import linear
 from tools.data import Pair, distinct_pairs, equal_pairs, systems_sharing_references
 from tools.study import encoder_settings
 from tools.tables import show
@@ -139,10 +140,10 @@ def time_metric(
 
 
 def gemm_rate(dtype: str, device: str) -> float:
-    """Return the operations per second when multiplying two large matrices."""
+    """Return the operations per second of a linear layer with a large weight and many rows."""
     size = 2048 if device == "cpu" else 16_384
     matrix = torch.ones(size, size, dtype=getattr(torch, dtype), device=device)
-    return 2 * size**3 / median_seconds(lambda: (matrix @ matrix)[0, 0].item(), 3)
+    return 2 * size**3 / median_seconds(lambda: linear(matrix, matrix, matrix[0])[0, 0].item(), 3)
 
 
 def measure(
@@ -210,7 +211,9 @@ def peers(arguments: argparse.Namespace) -> None:
         save_model(Path(folder))
         runs = {"bert-score": ("bert-score", folder, "float32")}
         runs |= {
-            f"{name}, {word}": (name, folder, word) for word in arguments.dtypes for name in OURS
+            f"{name}, {word}": (name, folder, word)
+            for word in arguments.dtypes
+            for name in arguments.metrics
         }
         if arguments.model:
             title = Path(arguments.model).name
@@ -286,6 +289,7 @@ def main() -> None:
         default="",
         help="part of a row title of `rates` or `peers`",
     )
+    parser.add_argument("--metrics", nargs="+", choices=OURS, default=OURS, help="for `peers`")
     parser.add_argument("--dtypes", nargs="+", default=["float32"], help="for `peers` and `dtypes`")
     parser.add_argument("--device", default="cpu", help="for `rates`, `peers` and `dtypes`")
     parser.add_argument("--model", help="folder of another encoder for `peers`")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs
+from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs, silent_solver
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,8 @@ def explain_score(
         plan[block] = np.diag(clouds[0].weights)
         np.fill_diagonal(distances, 0.0)
     else:
-        plan[block] = best_plan(clouds[0].weights, clouds[1].weights, distances[block])
+        with silent_solver():
+            plan[block] = best_plan(clouds[0].weights, clouds[1].weights, distances[block])
     views = [
         TextView(text.tokens, np.bincount(cloud.indices, cloud.weights, len(text.tokens)))
         for text, cloud in zip(texts, clouds, strict=True)

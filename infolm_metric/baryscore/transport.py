@@ -11,6 +11,9 @@ import functools
 import os
 import threading
 import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +22,7 @@ import numpy as np
 WARNINGS_LOCK = threading.Lock()  # `warnings.catch_warnings` is not thread-safe
 LARGEST_COST = 4.0  # squared diameter of the unit ball
 ITERATIONS = 1_000_000
+MOST_THREADS = 4  # more would wait for the interpreter
 UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
 
@@ -59,8 +63,8 @@ def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
     """
     if min(cost.shape) == 1:  # only one plan exists
         return np.outer(a, b)
-    with WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):  # warnings are also in `log`
-        plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True)
+    unused = {"center_dual": False, "check_marginals": False}
+    plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True, **unused)
     if log["warning"] is None:
         return np.asarray(plan)
     return linear_program(a, b, cost)
@@ -90,6 +94,31 @@ def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
     """Return the squared 2-Wasserstein distance between two texts, in [0, LARGEST_COST]."""
     cost = costs(x.points, y.points)
     return float((best_plan(x.weights, y.weights, cost) * cost).sum())
+
+
+def squared_distances(
+    pairs: Sequence[tuple[WeightedPoints, WeightedPoints]], threads: int
+) -> list[float]:
+    """Return the squared distance of each pair. POT solves problems in several threads."""
+    if not pairs:
+        return []
+    distances, threads = [0.0] * len(pairs), min(threads, MOST_THREADS, len(pairs))
+
+    def solve(start: int) -> None:
+        part = pairs[start::threads]
+        distances[start::threads] = [squared_distance(*pair) for pair in part]
+
+    with silent_solver(), ThreadPoolExecutor(threads) as pool:
+        solver()  # imported here, because its import changes the environment
+        list(pool.map(solve, range(threads)))
+    return distances
+
+
+@contextmanager
+def silent_solver() -> Iterator[None]:
+    """Suppress POT's warnings, which are also in its log."""
+    with WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):
+        yield
 
 
 @functools.cache

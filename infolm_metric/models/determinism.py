@@ -6,7 +6,7 @@ import functools
 import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,8 +22,9 @@ MKL_MODE = "MKL_CBWR"
 PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # maximum per shape; for large shapes (a vocabulary head), fewer rows are probed
 PADDED_ROWS = 16  # rows; padding to this number is cheap
-BLOCK_ROWS = 64  # rows
+BLOCKS = (1024, 256, 64)  # rows; small products take longer per row
 COLUMNS = 2048  # outputs per product; products for a whole vocabulary exceed the caches
+DISTINCT_ROWS = 300  # of the probed matrices
 SHIFT = 7  # rows by which a block is moved in the probe
 
 
@@ -32,19 +33,29 @@ class RowRule:
     """Numbers of rows for which a matrix product computes each row independently of the others."""
 
     least: int = 1  # minimum; smaller products are padded with zeros
-    block: int | None = None  # rows per product (the last is padded); None: any number >= `least`
+    blocks: tuple[int, ...] = ()  # rows per product, decreasing; empty: any number >= `least`
 
-    def apply(self, product: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-        """Apply `product` to `rows`, [rows, in] -> [rows, out]."""
-        if self.block is None:
-            missing = self.least - len(rows)
-            padded = F.pad(rows, (0, 0, 0, missing)) if missing > 0 else rows
-            return product(padded)[: len(rows)]
-        blocks = F.pad(rows, (0, 0, 0, -len(rows) % self.block)).view(
-            -1, self.block, rows.shape[-1]
-        )
-        # Cloned, because consecutive products may share memory for their output.
-        return torch.cat([product(block).clone() for block in blocks])[: len(rows)]
+    def padded(self, count: int) -> int:
+        """Return the number of rows after padding."""
+        return count + -count % self.blocks[-1] if self.blocks else max(count, self.least)
+
+    def apply(
+        self, rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None
+    ) -> Tensor:
+        """Apply `linear` to `rows`, [rows, in] -> [rows, out], with padded rows in `out`."""
+        count, total = len(rows), self.padded(len(rows))
+        if total > count:
+            rows = F.pad(rows, (0, 0, 0, total - count))
+        if not self.blocks:
+            return linear(rows, weight, bias, out)[:count]
+        out = rows.new_empty(total, len(weight)) if out is None else out
+        start = 0
+        for block in self.blocks:
+            while total - start >= block:
+                part = slice(start, start + block)
+                linear(rows[part], weight, bias, out[part])
+                start += block
+        return out[:count]
 
 
 @functools.cache
@@ -66,6 +77,26 @@ def make_products_reproducible() -> None:
 
 
 @functools.cache
+def uses_onednn(dtype: torch.dtype) -> bool:
+    """Return True if products on a CPU run in oneDNN instead of MKL.
+
+    On AMD CPUs with AVX-512, MKL does not use AVX-512 and takes twice as long.
+    """
+    name = getattr(torch.cpu, "get_capabilities", dict)().get("cpu_name", "")
+    avx512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
+    available = torch.backends.mkldnn.is_available() and dtype == torch.float32
+    return available and avx512 and "AMD" in name
+
+
+def linear(rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return `rows @ weight.t() + bias`, [rows, out], in the memory of `out` if it is given."""
+    if rows.device.type == "cpu" and uses_onednn(rows.dtype):
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+        return product if out is None else out.copy_(product)
+    return torch.addmm(bias, rows, weight.t(), out=out)
+
+
+@functools.cache
 def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> RowRule:
     """Return the rule for products [rows, inputs] -> [rows, outputs] for `threads` CPU threads.
 
@@ -79,14 +110,19 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
         for count, total in zip(PROBED_ROWS, totals, strict=True)
         if count <= PADDED_ROWS or total <= most_rows
     ]
-    rows, weight = (
-        torch.arange(size * inputs, device="cpu").sin().to(dtype).view(size, inputs)
-        for size in (max(BLOCK_ROWS, counts[-1]) + SHIFT, outputs)
-    )
-    bias = weight[:, 0].contiguous()
+
+    def matrix(sign: int, size: int) -> Tensor:
+        distinct, width = min(size, DISTINCT_ROWS), inputs // 2
+        half = torch.arange(distinct * width, device="cpu").sin().to(dtype).view(distinct, width)
+        rows = torch.cat([half, sign * half.roll(width // 3, 1), half[:, : inputs % 2]], 1)
+        return rows.repeat(-(-size // distinct), 1)[:size]
+
+    # Sums are almost 0, so that results in half precision show the rounding errors of all terms.
+    rows, weight = matrix(-1, max(BLOCKS[-1], counts[-1]) + SHIFT), matrix(1, outputs)
+    bias = weight[:, 0] * 1e-6
 
     def product(start: int, count: int) -> Tensor:
-        return torch.addmm(bias, rows[start : start + count], weight.t())
+        return linear(rows[start : start + count], weight, bias)
 
     whole = product(0, len(rows))
     starts = ((count, count % SHIFT) for count in counts)
@@ -97,11 +133,19 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
     ]
     if max(dependent, default=0) < PADDED_ROWS:
         return RowRule(least=PADDED_ROWS if dependent else 1)
-    shared = [
-        product(start, BLOCK_ROWS)[SHIFT - start : BLOCK_ROWS - start] for start in range(SHIFT)
+    least = BLOCKS[-1]
+    shared = [product(start, least)[SHIFT - start : least - start] for start in range(SHIFT)]
+    if not all(torch.equal(shared[0], other) for other in shared):
+        return RowRule()
+    rows = matrix(-1, BLOCKS[0])
+    expected = RowRule(blocks=(least,)).apply(rows, weight, bias)
+    larger = (block for block in BLOCKS[:-1] if block <= most_rows)
+    same = [
+        block
+        for block in larger
+        if torch.equal(RowRule(blocks=(block,)).apply(rows, weight, bias), expected)
     ]
-    same = all(torch.equal(shared[0], other) for other in shared)
-    return RowRule(block=BLOCK_ROWS) if same else RowRule()
+    return RowRule(blocks=(*same, least))
 
 
 def row_rule(weight: Tensor) -> RowRule:
@@ -135,12 +179,13 @@ class DeterministicLinear(nn.Linear):
     def forward(self, input: Tensor) -> Tensor:
         """Return the layer's output, [..., in] -> [..., out]."""
         rows = input.flatten(0, -2)
+        bias = rows.new_zeros(self.out_features) if self.bias is None else self.bias
+        if self.columns >= self.out_features:
+            return self.rule.apply(rows, self.weight, bias).view(*input.shape[:-1], -1)
         output = rows.new_empty(len(rows), self.out_features)
-        bias = output.new_zeros(self.out_features) if self.bias is None else self.bias
         parts = [torch.split(tensor, self.columns) for tensor in (self.weight, bias, output.t())]
         for rule, weight, shift, columns in zip(self.column_rules, *parts, strict=True):
-            product = functools.partial(F.linear, weight=weight, bias=shift)
-            columns.t().copy_(rule.apply(product, rows))
+            columns.t().copy_(rule.apply(rows, weight, shift))
         return output.view(*input.shape[:-1], -1)
 
 
@@ -155,12 +200,13 @@ def deterministic_linear(model: Any) -> Any:
     ...     torch.equal(layer(rows)[:1], layer(rows[:1]))
     True
     """
-    linear: Any
-    for linear in [module for module in model.modules() if type(module) is nn.Linear]:
-        linear.__class__ = DeterministicLinear
-        linear.rule = row_rule(linear.weight)
-        linear.columns = COLUMNS if linear.weight.device.type == "cpu" else linear.out_features
-        linear.column_rules = list(map(row_rule, linear.weight.split(linear.columns)))
+    layer: Any
+    for layer in [module for module in model.modules() if type(module) is nn.Linear]:
+        layer.__class__ = DeterministicLinear
+        layer.rule = row_rule(layer.weight)
+        sliced = layer.weight.device.type == "cpu" and not uses_onednn(layer.weight.dtype)
+        layer.columns = COLUMNS if sliced else layer.out_features
+        layer.column_rules = list(map(row_rule, layer.weight.split(layer.columns)))
     return model
 
 

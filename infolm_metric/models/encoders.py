@@ -27,6 +27,7 @@ from infolm_metric.models.determinism import (
     DeterministicLinear,
     deterministic_linear,
     repeat_texts,
+    uses_onednn,
 )
 
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
@@ -204,15 +205,12 @@ class FastEncoder(nn.Module):
         finished: Tensor = layer.output_norm(output.add_(states))
         return finished
 
-    def _project(self, name: str, states: Tensor, linear: DeterministicLinear) -> Tensor:
-        """Apply a linear layer, [rows, in] -> [rows, out], on a CPU into the buffer `name`."""
-
-        def product(rows: Tensor) -> Tensor:
-            on_cpu = rows.device.type == "cpu"
-            out = self._buffer(name, rows, len(rows), linear.out_features) if on_cpu else None
-            return torch.addmm(linear.bias, rows, linear.weight.t(), out=out)
-
-        return linear.rule.apply(product, states)
+    def _project(self, name: str, states: Tensor, layer: DeterministicLinear) -> Tensor:
+        """Apply a linear layer, [rows, in] -> [rows, out], and reuse the buffer `name` with MKL."""
+        out = None
+        if states.device.type == "cpu" and not uses_onednn(states.dtype):
+            out = self._buffer(name, states, layer.rule.padded(len(states)), layer.out_features)
+        return layer.rule.apply(states, layer.weight, layer.bias, out)
 
     def _buffer(self, name: str, like: Tensor, *shape: int) -> Tensor:
         """Return an uninitialized tensor in a reused buffer. Allocation is slow on a CPU."""

@@ -21,38 +21,103 @@ def threads():
     torch.set_num_threads(before)
 
 
+@pytest.fixture(params=[None, True], ids=["default", "oneDNN"])
+def library(request, monkeypatch):
+    """Use the default library for matrix products, or oneDNN."""
+    if request.param and not torch.backends.mkldnn.is_available():
+        pytest.skip("torch was built without oneDNN")
+    determinism.probe_rows.cache_clear()
+    if request.param:
+        monkeypatch.setattr(determinism, "uses_onednn", lambda dtype: dtype == torch.float32)
+    yield
+    determinism.probe_rows.cache_clear()
+
+
 @pytest.mark.parametrize("number", [1, 2, 4])
 @pytest.mark.parametrize("shape", [(384, 1536), (1536, 384), (384, 3)], ids=str)
-def test_rows_of_a_linear_layer_are_bitwise_batch_invariant(threads, number, shape):
+def test_rows_of_a_linear_layer_are_bitwise_batch_invariant(threads, library, number, shape):
     threads(number)
     torch.manual_seed(0)
-    layer, rows = torch.nn.Linear(*shape), torch.randn(300, shape[0])
+    layer, rows = torch.nn.Linear(*shape), torch.randn(1500, shape[0])
     if determinism.row_rule(layer.weight) == determinism.RowRule():
         determinism.probe_rows.cache_clear()  # without padding the plain layer is batch-invariant
     else:
         determinism.deterministic_linear(layer)
     with torch.inference_mode():
         whole = layer(rows)
-        for start, count in ((0, 1), (5, 2), (0, 3), (7, 17), (1, 40), (3, 64), (2, 190)):
+        for start, count in (
+            (0, 1),
+            (5, 2),
+            (0, 3),
+            (7, 17),
+            (1, 40),
+            (3, 64),
+            (2, 190),
+            (9, 1033),
+        ):
             assert torch.equal(layer(rows[start : start + count]), whole[start : start + count])
 
 
-RULES = (determinism.RowRule(16), determinism.RowRule(block=64))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_linear_layers_agree_with_products_in_float64(library, dtype):
+    torch.manual_seed(0)
+    layer, rows = torch.nn.Linear(50, 3000, dtype=dtype), torch.randn(40, 50, dtype=dtype)
+    expected = rows.double() @ layer.weight.double().t() + layer.bias.double()
+    with torch.inference_mode():
+        output = determinism.deterministic_linear(layer)(rows)
+    rounding = torch.finfo(dtype).eps
+    torch.testing.assert_close(output.double(), expected, rtol=rounding, atol=10 * rounding)
+
+
+RULES = (
+    determinism.RowRule(16),
+    determinism.RowRule(blocks=(64,)),
+    determinism.RowRule(1, (96, 32)),
+)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("count", [1, 15, 16, 64, 65, 150])
-def test_padding_and_blocks_do_not_change_matrix_products(rule, count):
-    weight, rows = torch.randn(5, 32), torch.randn(count, 32)
-    memory, sizes = torch.empty(256, 5), []
+@pytest.mark.parametrize("in_place", [False, True])
+def test_padding_and_blocks_do_not_change_matrix_products(rule, count, in_place, monkeypatch):
+    weight, bias, rows = torch.randn(5, 32), torch.randn(5), torch.randn(count, 32)
+    out = torch.empty(rule.padded(count), 5) if in_place else None
+    linear, sizes = determinism.linear, []
 
-    def product(part):
+    def noted(part, *arguments):
         sizes.append(len(part))
-        return torch.mm(part, weight.t(), out=memory[: len(part)])
+        return linear(part, *arguments)
 
-    output = rule.apply(product, rows)
-    torch.testing.assert_close(output, rows @ weight.t())
-    assert set(sizes) == {64 if rule.block else max(16, count)}
+    monkeypatch.setattr(determinism, "linear", noted)
+    output = rule.apply(rows, weight, bias, out)
+    torch.testing.assert_close(output, rows @ weight.t() + bias)
+    assert sum(sizes) == rule.padded(count) >= count
+    assert set(sizes) <= set(rule.blocks or [max(16, count)])
+    assert out is None or out.data_ptr() == output.data_ptr() or determinism.uses_onednn(out.dtype)
+
+
+@pytest.mark.parametrize(
+    ("independent", "blocks"),
+    [
+        (lambda rows: rows % 64 == 0, (1024, 256, 64)),
+        (lambda rows: rows in (64, 256), (256, 64)),
+        (lambda rows: rows == 64, (64,)),
+        (lambda rows: False, ()),
+    ],
+    ids=str,
+)
+def test_the_probe_selects_all_block_sizes_with_the_same_rows(independent, blocks, monkeypatch):
+    """Emulate a library whose rounding depends on some numbers of rows, as on CPUs with AMX."""
+
+    def linear(rows, weight, bias, out=None):
+        output = torch.stack([weight @ row + bias for row in rows])
+        if not independent(len(rows)):
+            output += torch.arange(len(rows))[:, None] + len(rows)
+        return output if out is None else out.copy_(output)
+
+    monkeypatch.setattr(determinism, "linear", linear)
+    rule = determinism.probe_rows.__wrapped__(16, 24, torch.float64, 1)
+    assert rule == determinism.RowRule(blocks=blocks)
 
 
 @pytest.mark.parametrize("mode", [None, "COMPATIBLE"])
