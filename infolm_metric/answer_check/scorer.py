@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.answer_check.comparison import Comparison, PreparedText
+from infolm_metric.answer_check.contrasts import exchanges_roles, opposite
 from infolm_metric.answer_check.denials import find_denial, offers_candidates
 from infolm_metric.answer_check.explanation import Explanation
 from infolm_metric.answer_check.final_answer import final_answer, plain_reference
@@ -215,7 +216,9 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
                 nli = max(nli, 0.5)  # NLI models take 1,000 and 1000 for different numbers
             veto = _veto(answer, reference, overlap, rows)
             missing = (x.text for x in overlap.missing if decides(x, reference.tokens))
-            lacks = next(missing, "")
+            lacks = (
+                next(missing, "") or (overlap.matched and opposite(answer.tokens, overlap)) or ""
+            )
             return Comparison(reference, overlap, nli, complete, veto=veto, lacks=lacks)
         correct = tuple(
             statement(text, reference, compare(reference.tokens, reference_tokens(text)))
@@ -361,6 +364,9 @@ def _veto(
         return f"{denial!r} denies or doubts the reference"
     if offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
+    mentions = _mentions(answer, reference)
+    if all(exchanges_roles(text, reference.tokens) for text in mentions):
+        return f"{mentions[0]!r} exchanges words of the reference"
     contradicted = bool(rows) and all(c > max(e, n) for e, n, c in rows)
     if contradicted and not overlap.missing and _same_spelling(answer, reference):
         return f"{_mentions(answer, reference)[0]!r} contradicts the reference"

@@ -310,7 +310,7 @@ def scan(text: str, has_capitals: bool | None = None) -> list[Token]:
     >>> [token.key for token in scan("The U.S. won 3-1 on the 9th.")]
     ['the', 'us', 'won', '3-1', 'on', 'the', '9th']
     """
-    tokens = []
+    tokens: list[Token] = []
     if has_capitals is None:
         has_capitals = text != text.lower()
     for match in SCANNER.finditer(text):

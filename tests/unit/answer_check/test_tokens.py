@@ -139,7 +139,7 @@ ALL_FOUND = [
     ("at 9:00 AM", "9 am"),
     ("300 BCE", "300 BC"),
     ("6 feet 2 inches", "6ft 2in"),
-    ("ten square kilometres", "10 km²"),
+    ("ten square kilometres", "10 km^2"),
     ("90 degrees Fahrenheit", "90 °F"),
     ("90 kilometres per hour", "90 km/h"),
     ("two hours", "2 h"),
