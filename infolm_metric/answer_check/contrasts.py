@@ -10,10 +10,11 @@ from infolm_metric.answer_check.tokens import Overlap, Token, answer_tokens
 GROUPS = [
     frozenset(line.split())
     for line in (
-        "north south east west northern southern eastern western",
+        "north south east west",
+        "northern southern eastern western",
         "northeast northwest southeast southwest",
         "left right",
-        "upper lower",
+        "upper lower higher",
         "inner outer",
         "internal external",
         "anterior posterior",
@@ -28,7 +29,6 @@ GROUPS = [
         "largest smallest",
         "longest shortest",
         "highest lowest",
-        "higher lower",
         "faster slower",
         "older younger",
         "oldest youngest",

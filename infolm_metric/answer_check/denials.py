@@ -74,8 +74,8 @@ DENIALS = (
         "You might think of X, yet it is Y.",
     ),
     Rule(
-        r"\b(?:often|commonly|usually|sometimes|widely|frequently) (?:\w+ )?(?:said|thought|believed|"
-        rf"assumed|claimed|reported|cited|given|named|called)\b{GAP}X{SOON}\b(?:but|yet|though)\b",
+        r"\b(?:often|commonly|usually|sometimes|widely|frequently) (?:\w+ )?(?:said|thought|named|"
+        rf"believed|assumed|claimed|reported|cited|given|called)\b{GAP}X{SOON}\b(?:but|yet|though)\b",
         "It is often said to be X, but it is Y.",
     ),
     Rule(
@@ -86,11 +86,12 @@ DENIALS = (
     ),
     Rule(
         r"\b(?:false|untrue|incorrect|wrong|not true|myth|misconception|mistake)"
-        rf" (?:to (?:say|think|claim|assume|believe) )?that [^.,;:!?\nX]{{0,60}}X",
+        r" (?:to (?:say|think|claim|assume|believe) )?that [^.,;:!?\nX]{0,60}X",
         "It is false that X did it.",
     ),
     Rule(
-        rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} (?:\w+ ){{1,2}}(?:is|was)\b",
+        rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} (?:\w+ ){{1,2}}"
+        r"(?:is|was)\b",
         "While many name X, the correct answer is Y.",
     ),
     Rule(
@@ -137,8 +138,8 @@ DOUBTS = (
     Rule(rf"^please (?:provide|tell|give|specify|clarify){GAP}X", "Please tell me more about X."),
     Rule(rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X", "It may or may not be X."),
     Rule(
-        r"\b(?:passage|text|context|document|article|question|sources?) (?:does|do|did)(?:n't| not) "
-        rf"(?:mention|say|state|specify|contain|include)\b{GAP}X",
+        r"\b(?:passage|text|context|document|article|question|sources?) (?:does|do|did)(?:n't| not)"
+        rf" (?:mention|say|state|specify|contain|include)(?: (?:whether|if|that|{LINK})){{0,3}} X",
         "The passage does not mention X.",
     ),
     Rule(
@@ -175,7 +176,7 @@ ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {
 # The start of a statement that is the answer, whatever came before.
 CONCLUSION = re.compile(
     r"(?:(?:so|therefore|thus|hence),? )?(?:(?:the|my) )?(?:(?:final|correct|right) answer\b|"
-    r"answer(?::| is\b| must be\b))|in (?:conclusion|short)\b|(?:therefore|thus|hence|so)\b"
+    r"answer(?::| is\b| must be\b))|in (?:conclusion|short)\b"
 )
 NEGATIVES = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or"))
 # Bounds keep the time linear. Longer items are clauses, as in "X, a city or province of Y".

@@ -21,6 +21,7 @@ from infolm_metric.answer_check.tokens import (
     Overlap,
     answer_tokens,
     compare,
+    compare_name,
     decides,
     is_copy,
     reference_tokens,
@@ -203,6 +204,8 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             best = max(rows, key=lambda row: row[0] - row[2])
             return Statement(text, best, known.recall)
 
+        if reference.is_short and overlap.missing:
+            overlap = compare_name(answer.tokens, reference.text, reference.tokens, overlap)
         complete = tuple(
             statement(text, answer, compare(answer.tokens, reference_tokens(text)))
             for text in reference.statements or (reference.text,)
@@ -254,8 +257,13 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             comparison.copy or comparison.reference.is_short
         ):
             return None  # too few answers with human verdicts have long references
+        if comparison.copy:  # no model decides
+            return verdict(1.0, self.thresholds)
         pair = Pairs([answer.text], [[comparison.reference.text]])
-        foreign = count_out_of_domain(map(tokens.__getitem__, pair.texts), self.checkpoint.english)
+        texts = [*map(tokens.__getitem__, pair.texts)]
+        if not comparison.overlap.missing:  # a rare name in an English answer is not foreign
+            texts = [texts[0][~np.isin(texts[0], texts[-1])]]
+        foreign = count_out_of_domain(texts, self.checkpoint.english)
         if foreign or any(self.too_long(pair, tokens)):
             return None
         return verdict(comparison.score("answer_check"), self.thresholds, comparison.capped)

@@ -92,6 +92,7 @@ OTHER_NAMES = {
     **{"sept": "september", "bce": "bc", "ce": "ad", "quarter": "1/4", "half": "1/2"},
     **{word: str(value) for value, word in enumerate(ORDINALS.split(), 1)},
     **{f"{word[:-1]}ieth": str(WORD_VALUES[word]) for word in TENS.split()},
+    "first": "1st",  # the first of several is hardly ever 1
     **{
         f"{tens}{ones}": str(WORD_VALUES[tens] + value)
         for tens in TENS.split()
@@ -105,7 +106,9 @@ AFTER_LETTER = re.compile(
     r"A\s+(?:minor|major|flat|sharp|negative|positive|is|was|because|since|as|and|or|would|seems|"
     r"fits|states|says|describes|refers)\b"
 )
+LONGEST_WORD = 50  # characters of a word with another name
 SHORTEST_JOINED = 5  # letters of two words that may be written as one
+NAME = re.compile(r"[A-Z][a-z]{2,}")
 # Chat systems append the number of a source without a space: "Walsh1.", "in 19871."
 FOOTNOTE = re.compile(r"([a-z]{3,})[1-9]\d?|(1[5-9]\d\d|20[0-2]\d)[1-9]\d?")
 PLURAL = re.compile(r"(\w+)ies|(\w+(?:o|ch|sh|x|ss|z))es|(\w\w+[^suix])s")
@@ -330,6 +333,8 @@ def scan(text: str, has_capitals: bool | None = None) -> list[Token]:
 def _other_name(text: str, match: re.Match[str], key: str) -> str:
     """Return another name (9 for 9th or IX, 3:1 for 3-1, bee for bees or bee's), or ""."""
     word = match[0]
+    if len(word) > LONGEST_WORD:  # several tokens, such as many joined dates
+        return ""
     if word in ROMANS and (
         len(word) > 1 or re.search(r"[A-Z]\w* $", text[max(0, match.start() - 20) : match.start()])
     ):
@@ -481,6 +486,29 @@ def decides(token: Token, reference: Sequence[Token]) -> bool:
         or not any(map(str.isalnum, token.key))
         or (has_number and token.key in UNIT_WORDS)
     )
+
+
+def compare_name(
+    answer: Sequence[Token], name: str, tokens: Sequence[Token], overlap: Overlap
+) -> Overlap:
+    """Compare with a reference without its explanation in brackets, or without middle names.
+
+    `tokens` and `overlap` are of the whole reference. Initials are not omitted, because they often
+    distinguish persons.
+
+    >>> answer, name = answer_tokens("It was Helen Adams."), "Helen Adams (writer)"
+    >>> expected = reference_tokens(name)
+    >>> compare_name(answer, name, expected, compare(answer, expected)).recall
+    1.0
+    """
+    bare = reference_tokens(re.sub(r"(?<=\w) \([^()]*\)$", "", name))
+    if len(bare) < len(tokens):
+        overlap = max(overlap, compare(answer, bare), key=lambda item: item.recall)
+    is_name = 3 <= len(bare) <= 4 and all(NAME.fullmatch(token.text) for token in bare)
+    ends = bare[0].key, bare[-1].key
+    if is_name and any((a.key, b.key) == ends for a, b in pairwise(answer)):
+        overlap = compare(answer, [bare[0], bare[-1]])
+    return overlap
 
 
 def is_copy(answer: str, reference: str) -> bool:

@@ -9,6 +9,7 @@ from infolm_metric.answer_check.tokens import (
     RULES,
     answer_tokens,
     compare,
+    compare_name,
     is_copy,
     reference_tokens,
     scan,
@@ -262,6 +263,24 @@ def test_recall_and_precision_are_fractions_of_tokens(answer, reference, recall,
 
 
 @pytest.mark.parametrize(
+    ("answer", "reference", "recall"),
+    [
+        ("It was the echidna.", "Echidna (spiny anteater)", 1),
+        ("spiny anteater", "Echidna (spiny anteater)", 2 / 3),
+        ("f", "f(x)", 1 / 2),
+        ("Mary Foster sings.", "Mary Rose Foster", 1),
+        ("Foster, Mary", "Mary Rose Foster", 2 / 3),
+        ("Michael Jordan", "Michael B. Jordan", 2 / 3),
+        ("New Orleans is a city.", "New York City", 2 / 3),
+    ],
+)
+def test_explanations_in_brackets_and_middle_names_are_optional(answer, reference, recall):
+    expected, tokens = reference_tokens(reference), answer_tokens(answer)
+    result = compare_name(tokens, reference, expected, compare(tokens, expected))
+    assert result.recall == pytest.approx(recall)
+
+
+@pytest.mark.parametrize(
     ("answer", "reference", "expected"),
     [
         ("The U.S.", "the US", True),
@@ -299,11 +318,25 @@ def test_offsets_contain_the_token(text):
         assert simple[token.start : token.end] == token.text and token.key
 
 
-HOSTILE = "1 1. 1- 1: 1/ 1, .1 - ^ a A A. a' ' + # a+ C# one million twenty- per 9th é ≤ 1e 1e3"
+HOSTILE = "2024-03-05 20:15 IX XI bees walsh1. 東京 half to "
+HOSTILE += "1 1. 1- 1: 1/ 1, .1 - ^ a A A. a' ' + # a+ C# one million twenty- per 9th é ≤ 1e 1e3"
 
 
 @pytest.mark.parametrize(
-    "part", [*HOSTILE.split(), "A. ", "a ", "A ", "I ", "1 - ", "five hundred ", "  "]
+    "part",
+    [
+        *HOSTILE.split(),
+        "A. ",
+        "a ",
+        "A ",
+        "I ",
+        "1 - ",
+        "five hundred ",
+        "  ",
+        "1 000 ",
+        "1 to ",
+        "minus ",
+    ],
 )
 def test_time_is_linear_in_the_length_of_hostile_texts(part):
     def work(length):
