@@ -7,52 +7,20 @@ from collections.abc import Sequence
 from infolm_metric.answer_check.tokens import Overlap, Token, answer_tokens
 
 # Words of a group exclude each other.
-GROUPS = [
-    frozenset(line.split())
-    for line in (
-        "north south east west",
-        "northern southern eastern western",
-        "northeast northwest southeast southwest",
-        "left right",
-        "upper lower higher",
-        "inner outer",
-        "internal external",
-        "anterior posterior",
-        "increase decrease",
-        "increases decreases",
-        "increased decreased",
-        "increasing decreasing",
-        "rises falls",
-        "more less fewer",
-        "most least",
-        "larger smaller",
-        "largest smallest",
-        "longest shortest",
-        "highest lowest",
-        "faster slower",
-        "older younger",
-        "oldest youngest",
-        "earlier later",
-        "before after",
-        "above below",
-        "maximum minimum",
-        "positive negative",
-        "male female",
-        "father mother",
-        "son daughter",
-        "brother sister",
-        "husband wife",
-        "uncle aunt",
-        "king queen",
-        "prince princess",
-        "true false",
-        "hot cold",
-        "summer winter spring autumn",
-        "first second third fourth fifth sixth seventh eighth ninth tenth",
-        "monday tuesday wednesday thursday friday saturday sunday",
-        "january february march april may june july august september october november december",
-    )
-]
+WORDS = (
+    "north south east west, northern southern eastern western, northeast northwest southeast "
+    "southwest, left right, upper lower higher, inner outer, internal external, anterior "
+    "posterior, increase decrease, increases decreases, increased decreased, increasing "
+    "decreasing, rises falls, more less fewer, most least, larger smaller, largest smallest, "
+    "longest shortest, highest lowest, faster slower, older younger, oldest youngest, earlier "
+    "later, before after, above below, maximum minimum, positive negative, male female, father "
+    "mother, son daughter, brother sister, husband wife, uncle aunt, king queen, prince "
+    "princess, true false, hot cold, summer winter spring autumn, first second third fourth "
+    "fifth sixth seventh eighth ninth tenth, monday tuesday wednesday thursday friday saturday "
+    "sunday, january february march april may june july august september october november "
+    "december"
+)
+OPPOSITES = [frozenset(group.split()) for group in WORDS.split(", ")]
 LISTED = frozenset(("and", "or", "&", "plus"))
 # Words that an answer often replaces by a noun.
 PRONOUNS = frozenset(("it", "them", "him", "her", "he", "she", "they", "his", "its", "their"))
@@ -70,7 +38,7 @@ def opposite(answer: Sequence[Token], overlap: Overlap) -> str:
     keys = {token.key for token in answer}
     known = {token.key for token in overlap.matched}
     for token in overlap.missing:
-        if any(token.key in group and group & (keys - known) for group in GROUPS):
+        if any(token.key in group and group & (keys - known) for group in OPPOSITES):
             return token.text
     return ""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from infolm_metric.answer_check.contrasts import GROUPS, exchanges_roles, opposite
+from infolm_metric.answer_check.contrasts import OPPOSITES, exchanges_roles, opposite
 from infolm_metric.answer_check.tokens import answer_tokens, compare, reference_tokens
 
 EXCHANGED = [
@@ -56,5 +56,5 @@ def test_an_opposite_replaces_a_missing_word(answer, reference, word):
 
 
 def test_no_word_belongs_to_two_groups():
-    words = [word for group in GROUPS for word in group]
-    assert len(words) == len(set(words)) and all(len(group) > 1 for group in GROUPS)
+    words = [word for group in OPPOSITES for word in group]
+    assert len(words) == len(set(words)) and all(len(group) > 1 for group in OPPOSITES)
