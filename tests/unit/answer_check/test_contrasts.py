@@ -4,6 +4,7 @@ import pytest
 
 from infolm_metric.answer_check.contrasts import OPPOSITES, exchanges_roles, opposite
 from infolm_metric.answer_check.tokens import answer_tokens, compare, reference_tokens
+from tests.linear_time import assert_linear_time
 
 EXCHANGED = [
     # statement, reference
@@ -58,3 +59,16 @@ def test_an_opposite_replaces_a_missing_word(answer, reference, word):
 def test_no_word_belongs_to_two_groups():
     words = [word for group in OPPOSITES for word in group]
     assert len(words) == len(set(words)) and all(len(group) > 1 for group in OPPOSITES)
+
+
+@pytest.mark.parametrize("part", ["fox chased ", "by ", "chased by ", "hound ", "north "])
+def test_time_is_linear_in_the_length_of_hostile_texts(part):
+    reference = reference_tokens("The hound chased the fox north")
+
+    def work(length):
+        text = part * (length // len(part))
+        exchanges_roles(text, reference)
+        tokens = answer_tokens(text)
+        opposite(tokens, compare(tokens, reference))
+
+    assert_linear_time(work, 2_000)
