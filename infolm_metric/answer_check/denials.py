@@ -39,8 +39,8 @@ class Rule:
 OOPS = (
     r"(?:(?:hmm|oh|uh),? )?(?:correction|wait|scratch that|actually,? no|no,? (?:wait|it)|sorry,|"
     r"on second thought|on reflection|it should (?:be|read|say)|oops|whoops|my (?:bad|mistake)|"
-    r"i take that back|make that|or rather|edit(?=:)|i now (?:think|believe)|"
-    r"(?:actually,? )?let me (?:correct|count|check|re(?:check|compute|calculate|consider|think)))"
+    r"i take that back|make that|or rather|edit(?=: it)|i now (?:think|believe)|"
+    r"(?:actually,? )?let me (?:correct|count|re(?:check|compute|calculate|consider|think)))"
     r"(?!\w)"
 )
 DENIALS = (
@@ -90,7 +90,8 @@ DENIALS = (
         "It is false that X did it.",
     ),
     Rule(
-        rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} (?:\w+ ){{1,2}}"
+        rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} "
+        r"(?:answer|one|year|date|name|place|city|capital|number|value|person|author|word|term) "
         r"(?:is|was)\b",
         "While many name X, the correct answer is Y.",
     ),
@@ -106,6 +107,24 @@ DENIALS = (
     Rule(
         rf"\b(?:X used to be|used to be X)\b{SOON}[,;] (?:but )?(?:now|today|it)\b",
         "X used to be right, but now it is Y.",
+    ),
+    Rule(
+        rf"\b(?:neither|nor|except|excluding|any(?:one|thing|where) but)(?: {LINK})? X",
+        "It is neither X nor Y.",
+    ),
+    Rule(
+        rf"X{IS} (?:(?:my|the) (?:first|initial|original) (?:thought|guess|idea|answer|instinct)"
+        r"|ruled out|excluded|eliminated|out of the question|impossible)\b",
+        "X was my first thought.",
+    ),
+    Rule(
+        rf"\b(?:almost|nearly|considered)(?: {LINK}){{0,2}} X{SOON}\bbut\b",
+        "I considered X, but it is Y.",
+    ),
+    Rule(
+        r"X (?:did|does|do|was|is|were|are|has|had)(?:n't| not) [^.,;X]{1,40}[,;] [^.,;X]{1,40} "
+        r"(?:did|does|do|was|is|were|are|has|had)[.!]?$",
+        "X did not do it; Y did.",
     ),
     Rule(r"X had nothing to do with", "X had nothing to do with it."),
     Rule(
@@ -143,7 +162,7 @@ DOUBTS = (
         "The passage does not mention X.",
     ),
     Rule(
-        rf"\bno (?:access|information|knowledge|record|mention)\b{GAP}X",
+        rf"\bno (?:access|information|knowledge|record|mention)\b(?!{GAP}\bbut\b){GAP}X",
         "I have no information about X.",
     ),
     Rule(
@@ -171,12 +190,16 @@ DOUBTS = (
         "It might be X, or someone else.",
     ),
 )
-REPLACED = re.compile(OOPS + r"|(?:in truth|in reality),? ")
+REPLACED = re.compile(
+    OOPS
+    + r"|(?:in truth|in reality),? |(?:or )?it (?:could|might|may) (?:also|equally) (?:be|have)\b"
+)
 ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
 # The start of a statement that is the answer, whatever came before.
 CONCLUSION = re.compile(
-    r"(?:(?:so|therefore|thus|hence),? )?(?:(?:the|my) )?(?:(?:final|correct|right) answer\b|"
-    r"answer(?::| is\b| must be\b))|in (?:conclusion|short)\b"
+    r"(?:(?:so|therefore|thus|hence),? )?(?:(?:the|my) )?(?:(?:final|correct|right) )?"
+    r"answer(?::| is:?| must be) (?!\W*[a-z]\b|(?:based|supported|found|given|clear|in|on|from|"
+    r"also|yes|no|true|correct|right|therefore|thus)\b)"
 )
 NEGATIVES = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or"))
 # Bounds keep the time linear. Longer items are clauses, as in "X, a city or province of Y".
@@ -188,7 +211,9 @@ CHOICES = (
         rf"{ITEM}, (?:{ITEM}, ){{0,8}}(?:X,? or {ITEM}|{ITEM},? or (?:{LINK} )?X)",
         "It is Y, X or Z.",
     ),
-    Rule(rf"X, (?:{ITEM}, ){{0,8}}{ITEM},? or (?:{LINK} )?{ITEM}[.!]?$", "It is X, Y or Z."),
+    Rule(
+        rf"X, (?!not\b)(?:{ITEM}, ){{0,8}}{ITEM},? or (?:{LINK} )?{ITEM}[.!]?$", "It is X, Y or Z."
+    ),
     Rule(
         rf"X(?:,? or (?:{LINK} )?{ITEM}){{2}}|{ITEM},? or X,? or {ITEM}|\bor {ITEM},? or X",
         "It is X, or Y, or Z.",
@@ -199,14 +224,16 @@ CHOICES = (
         "Y or X.",
     ),
     Rule(
-        r"\bsome\b[^.!?\n]{0,60}(?:X[^.!?\n]{0,60}\bothers?\b|\bothers?\b[^.!?\n]{0,60}X)",
+        r"\bsome\b[^.;!?\n]{0,60}(?:X[^.;!?\n]{0,60}\bothers?\b|\bothers?\b[^.;!?\n]{0,60}X)",
         "Some say X, others say Y.",
     ),
     Rule(
         r"X,? or (?:maybe|perhaps|possibly)\b|\bor (?:maybe|perhaps|possibly) X",
         "It is Y or maybe X.",
     ),
-    Rule(rf"\b(?:toss-up|undecided|torn|decide) between {GAP}X", "I am torn between X and Y."),
+    Rule(
+        rf"\b(?:toss-up|undecided|torn|decide|50/50) between {GAP}X", "I am torn between X and Y."
+    ),
     Rule(
         r"\b(?:candidates|possibilities|options) (?:include|are|were)\b[^.;:!?]{0,99}"
         r"(?:X,|X and|and X)",
