@@ -248,6 +248,10 @@ def test_no_token_of_the_reference_is_found(answer, reference):
         ("50", "50%", 1 / 2, 1),
         ("World War I", "World War II", 2 / 3, 2 / 3),
         ("8:15 am", "20:15", 1 / 2, 1 / 2),
+        ("y = 3n - 2", "y = 3n + 2", 4 / 5, 4 / 5),
+        ("y = 3n-2", "y = 3n − 2", 1, 1),
+        ("a^2 + b^2", "a^2 - b^2", 4 / 5, 4 / 5),
+        ("Leeds - a city", "Leeds, a city", 1, 1),
         ("Superman", "super man", 1, 1),
         ("super man", "Superman", 1, 1),
         ("9 9th", "9th 9th", 1, 1),
@@ -291,6 +295,7 @@ def test_explanations_in_brackets_and_middle_names_are_optional(answer, referenc
         ("?", "?!", False),
         ("the cat saw the dog", "the dog saw the cat", False),
         ("5", "-5", False),
+        ("x + 1", "x - 1", False),
         ("A", "B", False),
     ],
 )
