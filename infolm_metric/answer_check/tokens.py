@@ -271,7 +271,8 @@ NUMBER_WORDS = (
 RULES = (
     Rule(rf"\^ ?[({{]*[{DASHES}+]?{ALNUM}+", lambda m: [re.sub(
         rf"[{DASHES}]", "-", re.sub(r"[ ({+]", "", m[0]))], "10^-5", "10 ^-5"),
-    Rule(r"(?<![\w-])(?P<year>\d{4})[-/](?P<month>0[1-9]|1[0-2])[-/](?P<day>[0-2]\d|3[01])(?![\w-])",
+    Rule(r"(?<![\w-])(?P<year>\d{4})[-/](?P<month>0[1-9]|1[0-2])[-/]"
+         r"(?P<day>[0-2]\d|3[01])(?![\w-])",
          _iso_date, "2024-03-05", "2024 march 5"),
     Rule(r"(?<![\w:.])(?:(?P<hour>2[0-4]|1\d|0?\d)(?:[:.](?P<minute>[0-5]\d))?\s?(?i:(?P<half>[ap]"
          r"(?:m\b|\.m\b\.?)))|(?P<hour24>1[3-9]|2[0-3]):(?P<minute24>[0-5]\d)(?![\w:]))",
@@ -279,7 +280,8 @@ RULES = (
     Rule(rf"(?:(?<=\d )|(?<=\b\w )|(?<=\d\w )|(?<=\) ))[{DASHES}+×*÷](?= (?:\d|\w\b|\())"
          rf"|(?<=\d[xyzn])[{DASHES}+](?=\d)", lambda m: [re.sub(rf"[{DASHES}]", "-", m[0])],
          "2x - 1, 2x+1", "2x - 1 2x + 1"),
-    Rule(rf"(?:(?P<minus>(?i:{MINUS}))(?={NUMBER})|(?P<sign>(?<![^\s(\[{{=<>≤≥^$€£\"'“×*])[{DASHES}](?={NUMBER})))?(?P<number>{JOINED})"
+    Rule(rf"(?:(?P<minus>(?i:{MINUS}))(?={NUMBER})|(?P<sign>(?<![^\s(\[{{=<>≤≥^$€£\"'“×*])"
+         rf"[{DASHES}](?={NUMBER})))?(?P<number>{JOINED})"
          rf"(?i:{_power('power')}(?!{ALNUM})|(?=(?:{_alternatives(UNITS.split())})(?!{ALNUM})))",
          _number, "-5.0 to 12,500 or 3-1", "-5 to 12500 or 3-1"),
     Rule(rf"(?i:(?P<top>{ONES_PATTERN})[- ](?P<bottom>{_alternatives(FRACTIONS)}))(?!{ALNUM})",
