@@ -22,7 +22,9 @@ WRONG = (
 LINK = (
     r"(?:is|was|are|were|as|in|by|of|at|on|from|to|with|for|the|an?|called|named|actually|really)"
 )
-IS = r"(?: ?is| ?was| ?are| ?were|'s)"
+IS = r"(?: ?is| ?was| ?are| ?were|'s| ?would be| ?would have been)"
+CORRECT = r"(?:correct|right|actual|real|true)"
+SOON = r"[^.!?\nX]{0,60}"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,10 @@ class Rule:
 # The start of a statement that replaces what was said before.
 OOPS = (
     r"(?:(?:hmm|oh|uh),? )?(?:correction|wait|scratch that|actually,? no|no,? (?:wait|it)|sorry,|"
-    r"on second thought|on reflection|it should (?:be|read|say)|let me (?:correct|count))(?!\w)"
+    r"on second thought|on reflection|it should (?:be|read|say)|oops|whoops|my (?:bad|mistake)|"
+    r"i take that back|make that|or rather|edit(?=: it)|i now (?:think|believe)|"
+    r"(?:actually,? )?let me (?:correct|count|re(?:check|compute|calculate|consider|think)))"
+    r"(?!\w)"
 )
 DENIALS = (
     Rule(
@@ -67,6 +72,59 @@ DENIALS = (
         rf"\b(?:every(?:one|body)|many|most|people|you|some)\b[^.;X]{{0,20}}\b(?:think|assume|say|"
         rf"guess|believe|name)\b{GAP}X{GAP}\b(?:but|yet)\b",
         "You might think of X, yet it is Y.",
+    ),
+    Rule(
+        r"\b(?:often|commonly|usually|sometimes|widely|frequently) (?:\w+ )?(?:said|thought|named|"
+        rf"believed|assumed|claimed|reported|cited|given|called)\b{GAP}X{SOON}\b(?:but|yet|though)\b",
+        "It is often said to be X, but it is Y.",
+    ),
+    Rule(
+        r"\b(?:once|long|previously|formerly) (?:thought|believed|assumed) to (?:be|have been)"
+        rf"(?: {LINK}){{0,2}} X|(?:would have|would've|'d have|used to) "
+        rf"(?:guessed?|said|say|thought|think|assumed?|expect(?:ed)?|believed?)\b{GAP}X",
+        "I would have guessed X.",
+    ),
+    Rule(
+        r"\b(?:false|untrue|incorrect|wrong|not true|myth|misconception|mistake)"
+        r" (?:to (?:say|think|claim|assume|believe) )?that [^.,;:!?\nX]{0,60}X",
+        "It is false that X did it.",
+    ),
+    Rule(
+        rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} "
+        r"(?:answer|one|year|date|name|place|city|capital|number|value|person|author|word|term) "
+        r"(?:is|was)\b",
+        "While many name X, the correct answer is Y.",
+    ),
+    Rule(
+        rf"X{SOON}[,;] (?:but |and |yet )?(?:it|the \w+) (?:turned|turns) out",
+        "I expected X, but it turned out to be Y.",
+    ),
+    Rule(
+        r"\b(?:confused|mistaken|mixed up|confuse it|mistake it) (?:with|for)"
+        rf"(?: {LINK})? X|\banything but(?: {LINK})? X",
+        "It is not to be confused with X.",
+    ),
+    Rule(
+        rf"\b(?:X used to be|used to be X)\b{SOON}[,;] (?:but )?(?:now|today|it)\b",
+        "X used to be right, but now it is Y.",
+    ),
+    Rule(
+        rf"\b(?:neither|nor|except|excluding|any(?:one|thing|where) but)(?: {LINK})? X",
+        "It is neither X nor Y.",
+    ),
+    Rule(
+        rf"X{IS} (?:(?:my|the) (?:first|initial|original) (?:thought|guess|idea|answer|instinct)"
+        r"|ruled out|excluded|eliminated|out of the question|impossible)\b",
+        "X was my first thought.",
+    ),
+    Rule(
+        rf"\b(?:almost|nearly|considered)(?: {LINK}){{0,2}} X{SOON}\bbut\b",
+        "I considered X, but it is Y.",
+    ),
+    Rule(
+        r"X (?:did|does|do|was|is|were|are|has|had)(?:n't| not) [^.,;X]{1,40}[,;] [^.,;X]{1,40} "
+        r"(?:did|does|do|was|is|were|are|has|had)[.!]?$",
+        "X did not do it; Y did.",
     ),
     Rule(r"X had nothing to do with", "X had nothing to do with it."),
     Rule(
@@ -99,12 +157,50 @@ DOUBTS = (
     Rule(rf"^please (?:provide|tell|give|specify|clarify){GAP}X", "Please tell me more about X."),
     Rule(rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X", "It may or may not be X."),
     Rule(
+        r"\b(?:passage|text|context|document|article|question|sources?) (?:does|do|did)(?:n't| not)"
+        rf" (?:mention|say|state|specify|contain|include)(?: (?:whether|if|that|{LINK})){{0,3}} X",
+        "The passage does not mention X.",
+    ),
+    Rule(
+        rf"\bno (?:access|information|knowledge|record|mention)\b(?!{GAP}\bbut\b){GAP}X",
+        "I have no information about X.",
+    ),
+    Rule(
+        r"\b(?:or|but|and|though) (?:it )?(?:could|might|may) (?:\w+ ){0,3}(?:be|have been)"
+        rf"(?: {LINK})? X",
+        "I guess Y, but it could equally be X.",
+    ),
+    Rule(
+        rf"X{SOON}[,;.] (?:but |though |although |however,? )?(?:it (?:is|was) )?"
+        r"(?:(?:much |far )?more likely|i(?:'d| would) rather)\b",
+        "Perhaps it is X, though it is more likely Y.",
+    ),
+    Rule(
+        rf"X\W?{IS} (?:hardly|scarcely|unlikely|doubtful|disputed|probably not)\b"
+        rf"|\b(?:hardly|unlikely to be|unlikely that|doubtful that)\b{GAP}X",
+        "X is hardly the answer.",
+    ),
+    Rule(
+        rf"X{SOON}\bbut (?:this|that|it){IS} (?:\w+ )?(?:disputed|debated|uncertain|unclear|"
+        r"unconfirmed|doubtful|unproven)\b",
+        "Some claim X, but this is disputed.",
+    ),
+    Rule(
         rf"\b(?:could|might|may|possibly|perhaps|maybe)\b{GAP}X,? (?:or|but it (?:could|might))\b",
         "It might be X, or someone else.",
     ),
 )
-REPLACED = re.compile(OOPS + r"|(?:in truth|in reality),? ")
+REPLACED = re.compile(
+    OOPS
+    + r"|(?:in truth|in reality),? |(?:or )?it (?:could|might|may) (?:also|equally) (?:be|have)\b"
+)
 ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
+# The start of a statement that is the answer, whatever came before.
+CONCLUSION = re.compile(
+    r"(?:(?:so|therefore|thus|hence),? )?(?:(?:the|my) )?(?:(?:final|correct|right) )?"
+    r"answer(?::| is:?| must be) (?!\W*[a-z]\b|(?:based|supported|found|given|clear|in|on|from|"
+    r"also|yes|no|true|correct|right|therefore|thus)\b)"
+)
 NEGATIVES = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or"))
 # Bounds keep the time linear. Longer items are clauses, as in "X, a city or province of Y".
 WORD = r"[^\s,.;:!?/]{1,30}"
@@ -115,16 +211,29 @@ CHOICES = (
         rf"{ITEM}, (?:{ITEM}, ){{0,8}}(?:X,? or {ITEM}|{ITEM},? or (?:{LINK} )?X)",
         "It is Y, X or Z.",
     ),
-    Rule(rf"X, (?:{ITEM}, ){{0,8}}{ITEM},? or (?:{LINK} )?{ITEM}[.!]?$", "It is X, Y or Z."),
+    Rule(
+        rf"X, (?!not\b)(?:{ITEM}, ){{0,8}}{ITEM},? or (?:{LINK} )?{ITEM}[.!]?$", "It is X, Y or Z."
+    ),
     Rule(
         rf"X(?:,? or (?:{LINK} )?{ITEM}){{2}}|{ITEM},? or X,? or {ITEM}|\bor {ITEM},? or X",
         "It is X, or Y, or Z.",
     ),
     Rule(
+        rf"^(?:{LINK} )?(?:X,? (?:and/)?or (?:{LINK} )?{ITEM}|{ITEM},? (?:and/)?or (?:{LINK} )?X)"
+        r"[.!]?$",
+        "Y or X.",
+    ),
+    Rule(
+        r"\bsome\b[^.;!?\n]{0,60}(?:X[^.;!?\n]{0,60}\bothers?\b|\bothers?\b[^.;!?\n]{0,60}X)",
+        "Some say X, others say Y.",
+    ),
+    Rule(
         r"X,? or (?:maybe|perhaps|possibly)\b|\bor (?:maybe|perhaps|possibly) X",
         "It is Y or maybe X.",
     ),
-    Rule(rf"\b(?:toss-up|undecided|torn|decide) between {GAP}X", "I am torn between X and Y."),
+    Rule(
+        rf"\b(?:toss-up|undecided|torn|decide|50/50) between {GAP}X", "I am torn between X and Y."
+    ),
     Rule(
         r"\b(?:candidates|possibilities|options) (?:include|are|were)\b[^.;:!?]{0,99}"
         r"(?:X,|X and|and X)",
@@ -198,7 +307,8 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
         denied = any(re.search(rule.pattern, text) for rule in DENIALS + DOUBTS)
         following = texts[index + 1 :]
         if not denied and not any("X" in other for other in following):
-            denied = any(ITS_WRONG.match(other) or REPLACED.match(other) for other in following)
+            starts = (ITS_WRONG, REPLACED, CONCLUSION)
+            denied = any(start.match(other) for other in following for start in starts)
         if not denied:
             return None
         denial = denial or statements[index]
@@ -225,8 +335,23 @@ def _offers(statements: Sequence[str], reference: Sequence[Token]) -> bool:
         return False
     listed = len(texts) > 2 and HEADER.search(texts[0]) is not None
     sentence = mentions[0]
+    bare = all(len(text.split()) < 4 for text in texts) and sentence.strip(" .") == "X"
     return (
-        (listed and "X" not in texts[0] and all(len(text.split()) < 7 for text in texts[1:]))
+        (len(texts) > 2 and bare)
+        or (len(texts) == 1 and _is_bare_list(sentence))
+        or (listed and "X" not in texts[0] and all(len(text.split()) < 7 for text in texts[1:]))
         or SLASHES.fullmatch(sentence) is not None
         or any(re.search(rule.pattern, sentence) for rule in CHOICES)
     )
+
+
+def _is_bare_list(sentence: str) -> bool:
+    """Return True for a list of short items after the name of the list, or after nothing.
+
+    A place is often followed by its region and country, so the first of three items is asserted.
+    """
+    items = [
+        item.strip(" .!") for item in re.split("[,;]", re.sub(r"^[\w ]{1,25}: ", "", sentence))
+    ]
+    short = all(0 < len(item.split()) < 4 for item in items)
+    return short and "X" in items and len(items) > 2 and (len(items) > 3 or items[0] != "X")

@@ -31,6 +31,7 @@ LATEX_TEXT = re.compile(
 )
 LATEX = [
     (re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}"), r"\1/\2"),
+    (re.compile(r"\\sqrt\s*\{([^{}]*)\}"), r"√\1"),
     (re.compile(r"\{,\}"), ","),
     (re.compile(r"\\[,;:!](?!\d)"), " "),
     (re.compile(r"\^\s*\{?\s*\\circ\b\s*\}?"), "°"),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.answer_check.comparison import Comparison, PreparedText
+from infolm_metric.answer_check.contrasts import exchanges_roles, opposite
 from infolm_metric.answer_check.denials import find_denial, offers_candidates
 from infolm_metric.answer_check.explanation import Explanation
 from infolm_metric.answer_check.final_answer import final_answer, plain_reference
@@ -20,6 +21,7 @@ from infolm_metric.answer_check.tokens import (
     Overlap,
     answer_tokens,
     compare,
+    compare_name,
     decides,
     is_copy,
     reference_tokens,
@@ -202,6 +204,8 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             best = max(rows, key=lambda row: row[0] - row[2])
             return Statement(text, best, known.recall)
 
+        if reference.is_short and overlap.missing:
+            overlap = compare_name(answer.tokens, reference.text, reference.tokens, overlap)
         complete = tuple(
             statement(text, answer, compare(answer.tokens, reference_tokens(text)))
             for text in reference.statements or (reference.text,)
@@ -215,7 +219,9 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
                 nli = max(nli, 0.5)  # NLI models take 1,000 and 1000 for different numbers
             veto = _veto(answer, reference, overlap, rows)
             missing = (x.text for x in overlap.missing if decides(x, reference.tokens))
-            lacks = next(missing, "")
+            lacks = (
+                next(missing, "") or (overlap.matched and opposite(answer.tokens, overlap)) or ""
+            )
             return Comparison(reference, overlap, nli, complete, veto=veto, lacks=lacks)
         correct = tuple(
             statement(text, reference, compare(reference.tokens, reference_tokens(text)))
@@ -251,8 +257,13 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             comparison.copy or comparison.reference.is_short
         ):
             return None  # too few answers with human verdicts have long references
+        if comparison.copy:  # no model decides
+            return verdict(1.0, self.thresholds)
         pair = Pairs([answer.text], [[comparison.reference.text]])
-        foreign = count_out_of_domain(map(tokens.__getitem__, pair.texts), self.checkpoint.english)
+        texts = [*map(tokens.__getitem__, pair.texts)]
+        if not comparison.overlap.missing:  # a rare name in an English answer is not foreign
+            texts = [texts[0][~np.isin(texts[0], texts[-1])]]
+        foreign = count_out_of_domain(texts, self.checkpoint.english)
         if foreign or any(self.too_long(pair, tokens)):
             return None
         return verdict(comparison.score("answer_check"), self.thresholds, comparison.capped)
@@ -361,6 +372,9 @@ def _veto(
         return f"{denial!r} denies or doubts the reference"
     if offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
+    mentions = _mentions(answer, reference)
+    if all(exchanges_roles(text, reference.tokens) for text in mentions):
+        return f"{mentions[0]!r} exchanges words of the reference"
     contradicted = bool(rows) and all(c > max(e, n) for e, n, c in rows)
     if contradicted and not overlap.missing and _same_spelling(answer, reference):
         return f"{_mentions(answer, reference)[0]!r} contradicts the reference"

@@ -12,11 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import pairwise
 
 LETTER, ALNUM = r"[^\W\d_]", r"[^\W_]"
 NUMBER = (
     r"(?:\d+(?:\.\d+){2,}"  # 1.2.3
-    r"|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][+-]?\d{1,3}(?![\w.]))?"
+    r"|(?:\d{1,3}(?:,\d{3})+(?!\d)|[1-9]\d{0,2}(?: \d{3}){1,5}(?!\d)|\d+)(?:\.\d+)?"
+    r"(?:[eE][+-]?\d{1,3}(?![\w.]))?"
     r"|(?<![\w.])\.\d+)"
 )
 DASHES = "-\u2013\u2212"
@@ -25,23 +27,54 @@ ONES = "one two three four five six seven eight nine ten eleven twelve thirteen 
 ONES += " sixteen seventeen eighteen nineteen"
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 WORD_VALUES = {"zero": 0} | {word: value for value, word in enumerate(ONES.split(), 1)}
-TEN_VALUES = {word: 10 * value for value, word in enumerate(TENS.split(), 2)}
+WORD_VALUES |= {word: 10 * value for value, word in enumerate(TENS.split(), 2)}
+ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+ORDINALS += " " + " ".join(f"{word}th" for word in ONES.split()[12:])
+FRACTIONS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4} | {
+    f"{word}{ending}": value
+    for value, word in enumerate(ORDINALS.split()[2:10], 3)
+    for ending in ("", "s")
+}
+MONTHS = "january february march april may june july august september october november december"
+ROMAN_TENS, ROMAN_ONES = " X XX XXX XL L LX LXX LXXX", " I II III IV V VI VII VIII IX"
+ROMANS = {
+    tens + ones: str(10 * i + j)
+    for i, tens in enumerate(ROMAN_TENS.split(" "))
+    for j, ones in enumerate(ROMAN_ONES.split(" "))
+    if tens + ones
+}
 POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "bn": 9, "trillion": 12}
 UNITS = (
     "km m cm mm nm kg g mg lb lbs oz l ml ft mi ms h min hr hrs w kw mw gw kwh v hz khz mhz ghz "
-    "kb mb gb tb k c f mph kmh am pm"
+    "kb mb gb tb k c f mph kmh am pm in"
 )
-# Other names of tokens, which match each other.
-OTHER_NAMES = {
+# Other names of units, which match each other.
+UNIT_NAMES = {
     other: name
     for name, others in {
         "km": "kilometre kilometer kilometres kilometers",
         "m": "metre meter metres meters",
         "cm": "centimetre centimeter centimetres centimeters",
+        "mm": "millimetre millimeter millimetres millimeters",
+        "mi": "mile miles",
+        "ft": "foot feet",
+        "in": "inch inches",
         "kg": "kilogram kilograms kilogramme kilogrammes",
+        "mg": "milligram milligrams",
         "g": "gram grams gramme grammes",
         "l": "litre liter litres liters",
         "ml": "millilitre milliliter millilitres milliliters",
+        "mb": "megabyte megabytes",
+        "gb": "gigabyte gigabytes",
+        "tb": "terabyte terabytes",
+        "h": "hour hours hr hrs",
+        "min": "minute minutes mins",
+        "s": "seconds sec secs",
+        "v": "volt volts",
+        "w": "watt watts",
+        "C": "celsius centigrade",
+        "F": "fahrenheit",
+        "K": "kelvin",
         "°": "degree degrees",
         "£": "pound pounds gbp",
         "$": "usd",
@@ -50,10 +83,22 @@ OTHER_NAMES = {
     for other in others.split()
 }
 UNIT_WORDS = frozenset(
-    f"{UNITS} {' '.join(OTHER_NAMES)} {' '.join(OTHER_NAMES.values())} mile miles foot feet inch "
-    "inches yard yards acre acres hour hours minute minutes second seconds day days week weeks "
-    "month months year years ounce ounces ton tons tonne tonnes celsius fahrenheit kelvin".split()
-)
+    f"{UNITS} {' '.join(UNIT_NAMES)} {' '.join(UNIT_NAMES.values())} yard yards acre acres second "
+    "day days week weeks month months year years ounce ounces ton tons tonne tonnes".split()
+) - {"in"}
+OTHER_NAMES = {
+    **UNIT_NAMES,
+    **{month[:3]: month for month in MONTHS.split()},
+    **{"sept": "september", "bce": "bc", "ce": "ad", "quarter": "1/4", "half": "1/2"},
+    **{word: str(value) for value, word in enumerate(ORDINALS.split(), 1)},
+    **{f"{word[:-1]}ieth": str(WORD_VALUES[word]) for word in TENS.split()},
+    "first": "1st",  # the first of several is hardly ever 1
+    **{
+        f"{tens}{ones}": str(WORD_VALUES[tens] + value)
+        for tens in TENS.split()
+        for value, ones in enumerate(ORDINALS.split()[:9], 1)
+    },
+}
 SYMBOLS = {"<=": "≤", ">=": "≥", "!=": "≠", "=\u0338": "≠"}
 ARTICLE = re.compile(r"(?:a|an|the)(?=\s+\w)", re.IGNORECASE)
 # "A" before one of these words is a key, a blood type or a verb's subject, not an article.
@@ -61,6 +106,12 @@ AFTER_LETTER = re.compile(
     r"A\s+(?:minor|major|flat|sharp|negative|positive|is|was|because|since|as|and|or|would|seems|"
     r"fits|states|says|describes|refers)\b"
 )
+LONGEST_WORD = 50  # characters of a word with another name
+SHORTEST_JOINED = 5  # letters of two words that may be written as one
+NAME = re.compile(r"[A-Z][a-z]{2,}")
+# Chat systems append the number of a source without a space: "Walsh1.", "in 19871."
+FOOTNOTE = re.compile(r"([a-z]{3,})[1-9]\d?|(1[5-9]\d\d|20[0-2]\d)[1-9]\d?")
+PLURAL = re.compile(r"(\w+)ies|(\w+(?:o|ch|sh|x|ss|z))es|(\w\w+[^suix])s")
 # Letters without a decomposition. The vocabulary keeps them, but answers often replace them.
 BASE_LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "ı": "i"})
 
@@ -73,7 +124,7 @@ class Token:
     key: str
     start: int
     end: int
-    other: str = ""  # another name, such as 9 for 9th
+    other: str = ""  # another name, such as 9 for 9th or ninth
 
 
 @dataclass(frozen=True)
@@ -114,7 +165,7 @@ def simplify(text: str) -> str:
 
 def _decimal(text: str, power: int = 0) -> str:
     """Return a canonical form of a number. Numbers with leading zeros (007) keep their form."""
-    text = text.replace(",", "")
+    text = re.sub("[, ]", "", text)
     if text.count(".") > 1 or (len(text) > 1 and text[0] == "0" and text[1].isdigit()):
         return text
     sign, digits, exponent = Decimal(text).as_tuple()
@@ -130,7 +181,7 @@ def _decimal(text: str, power: int = 0) -> str:
 
 def _number(match: re.Match[str]) -> Iterable[str]:
     """Split a date, score or range at hyphens next to four digits, and keep others as one token."""
-    sign = "-" if match["sign"] else ""
+    sign = "-" if match["sign"] or match["minus"] else ""
     parts = re.split(rf"((?<![eE]) ?[{DASHES}] ?|[/:])", match["number"])
     if len(parts) == 1:
         power = sum(POWERS[word.lower()] for word in re.findall(r"\w+", match["power"] or ""))
@@ -152,10 +203,33 @@ def _number(match: re.Match[str]) -> Iterable[str]:
 
 
 def _number_word(match: re.Match[str]) -> Iterable[str]:
-    tens, _, ones = match["words"].lower().replace("-", " ").partition(" ")
-    value = TEN_VALUES.get(tens, WORD_VALUES.get(tens, 0)) + WORD_VALUES.get(ones, 0)
-    power = sum(POWERS[word.lower()] for word in re.findall(r"\w+", match["word_power"]))
-    return [_decimal(str(value), power)]
+    total = current = 0
+    for word in re.split(r"\W+", match["words"].lower()):
+        if word == "hundred" and current:
+            current *= 100
+        elif word in POWERS:
+            total, current = (total + current) * 10 ** POWERS[word], 0
+        else:
+            current += WORD_VALUES.get(word, 0)
+    half = Decimal("0.5") if match["and_half"] else 0
+    power = POWERS[match["half_power"].lower()] if match["half_power"] else 0
+    return [("-" if match["word_minus"] else "") + _decimal(str(total + current + half), power)]
+
+
+def _fraction(match: re.Match[str]) -> Iterable[str]:
+    return [f"{WORD_VALUES[match['top'].lower()]}/{FRACTIONS[match['bottom'].lower()]}"]
+
+
+def _iso_date(match: re.Match[str]) -> Iterable[str]:
+    return [match["year"], MONTHS.split()[int(match["month"]) - 1], str(int(match["day"]))]
+
+
+def _clock(match: re.Match[str]) -> Iterable[str]:
+    """Return the time on a 12-hour clock."""
+    hour, minute = match["hour"] or match["hour24"], match["minute"] or match["minute24"]
+    half = f"{match['half'][0].lower()}m" if match["half"] else "pm"
+    number = int(hour) if match["half"] else int(hour) - 12
+    return [str(number) if minute in (None, "00") else f"{number}:{minute}", half]
 
 
 def _word(match: re.Match[str]) -> Iterable[str]:
@@ -180,23 +254,56 @@ class Rule:
     expected: str
 
 
-ONES_PATTERN = _alternatives(ONES.split()[:9])
+ONES_PATTERN, TENS_PATTERN = _alternatives(ONES.split()[:9]), _alternatives(TENS.split())
+LENGTHS = (
+    r"(?:[kcm]?m|(?:kilo|centi)?met(?:er|re)s?|miles?|feet|foot|ft|inch(?:es)?|in|yards?)(?!\w)"
+)
+# "5 minus 3" and "x minus 3" have no negative number.
+MINUS = r"(?<![\w)])(?<![\d)] )(?<!\b\w )(?:minus|negative) "
+BELOW_100 = rf"(?:(?:{TENS_PATTERN})(?:[- ](?:{ONES_PATTERN}))?|{_alternatives(ONES.split())}|zero)"
+BELOW_1000 = (
+    rf"{BELOW_100}(?!{ALNUM})(?:[ -]hundred(?!{ALNUM})(?: (?:and )?{BELOW_100}(?!{ALNUM}))?)?"
+)
+NUMBER_WORDS = (
+    rf"{BELOW_1000}(?:(?:[ -](?:{_alternatives(POWERS)})(?!{ALNUM}))+"
+    rf"(?:,? (?:and )?{BELOW_1000})?){{0,4}}"
+)
 RULES = (
-    Rule(rf"\^ ?[({{]*[+{DASHES}]?{ALNUM}+", lambda m: [re.sub(
+    Rule(rf"\^ ?[({{]*[{DASHES}+]?{ALNUM}+", lambda m: [re.sub(
         rf"[{DASHES}]", "-", re.sub(r"[ ({+]", "", m[0]))], "10^-5", "10 ^-5"),
-    Rule(rf"(?P<sign>(?<![^\s(\[{{=<>≤≥^$€£\"'“×*])[{DASHES}](?={NUMBER}))?(?P<number>{JOINED})"
+    Rule(r"(?<![\w-])(?P<year>\d{4})[-/](?P<month>0[1-9]|1[0-2])[-/]"
+         r"(?P<day>[0-2]\d|3[01])(?![\w-])",
+         _iso_date, "2024-03-05", "2024 march 5"),
+    Rule(r"(?<![\w:.])(?:(?P<hour>2[0-4]|1\d|0?\d)(?:[:.](?P<minute>[0-5]\d))?\s?(?i:(?P<half>[ap]"
+         r"(?:m\b|\.m\b\.?)))|(?P<hour24>1[3-9]|2[0-3]):(?P<minute24>[0-5]\d)(?![\w:]))",
+         _clock, "20:15, 8:15 p.m., 8:00 am", "8:15 pm 8:15 pm 8 am"),
+    Rule(rf"(?:(?<=\d )|(?<=\b\w )|(?<=\d\w )|(?<=\) ))[{DASHES}+×*÷](?= (?:\d|\w\b|\())"
+         rf"|(?<=\d[xyzn])[{DASHES}+](?=\d)", lambda m: [re.sub(rf"[{DASHES}]", "-", m[0])],
+         "2x - 1, 2x+1", "2x - 1 2x + 1"),
+    Rule(rf"(?:(?P<minus>(?i:{MINUS}))(?={NUMBER})|(?P<sign>(?<![^\s(\[{{=<>≤≥^$€£\"'“×*])"
+         rf"[{DASHES}](?={NUMBER})))?(?P<number>{JOINED})"
          rf"(?i:{_power('power')}(?!{ALNUM})|(?=(?:{_alternatives(UNITS.split())})(?!{ALNUM})))",
          _number, "-5.0 to 12,500 or 3-1", "-5 to 12500 or 3-1"),
-    Rule(rf"(?i:(?P<words>(?:{_alternatives(TENS.split())})(?:[- ](?:{ONES_PATTERN}))?|zero"
-         rf"|{_alternatives(ONES.split())})(?!{ALNUM}){_power('word_power')})",
-         _number_word, "twenty-five million", "25000000"),
+    Rule(rf"(?i:(?P<top>{ONES_PATTERN})[- ](?P<bottom>{_alternatives(FRACTIONS)}))(?!{ALNUM})",
+         _fraction, "two thirds", "2/3"),
+    Rule(rf"(?i:(?:{TENS_PATTERN})[- ](?:{_alternatives(ORDINALS.split()[:9])}))(?!{ALNUM})",
+         lambda m: [re.sub("[- ]", "", m[0].lower())], "twenty-first", "twentyfirst"),
+    Rule(rf"(?i:(?P<word_minus>{MINUS})?(?P<words>{NUMBER_WORDS})(?P<and_half> and a half"
+         rf"(?!{ALNUM})(?: (?P<half_power>{_alternatives(POWERS)})(?!{ALNUM}))?)?)(?!{ALNUM})",
+         _number_word, "minus one hundred and five, two and a half million", "-105 2500000"),
     Rule(rf"[A-Z]\.(?: {{0,2}}[A-Z]\.)+|[A-Za-z](?:\.[A-Za-z])+(?!{ALNUM})\.?",
          lambda m: [re.sub("[. ]", "", m[0]).casefold()], "the U.S. at 5 a.m.", "the us at 5 am"),
     Rule(rf"[A-Z][{DASHES}](?!{ALNUM})", lambda m: [m[0][0].lower() + "-"], "a B-.", "a b-"),
     Rule(rf"{ALNUM}*{LETTER}[+#]+(?!{ALNUM})", lambda m: [m[0].casefold()], "C++, F#", "c++ f#"),
     Rule(r"(?i:per ?cent)(?!\w)", lambda m: ["%"], "5 per cent", "5 %"),
+    Rule(rf"(?i:(?:square|sq\.?) (?={LENGTHS}))", lambda m: ["^2"], "square miles", "^2 miles"),
+    Rule(rf"(?i:cubic (?={LENGTHS}))", lambda m: ["^3"], "5 cubic metres", "5 ^3 metres"),
+    Rule(r"(?i:miles (?:per|an) hour|mi/h)(?!\w)", lambda m: ["mph"], "5 miles per hour", "5 mph"),
+    Rule(r"(?i:kilomet(?:re|er)s (?:per|an) hour|km/h|kph)(?!\w)", lambda m: ["kmh"],
+         "5 km/h", "5 kmh"),
     Rule(r"(?i:dollars?)(?!\w)", lambda m: ["$"], "five dollars", "5 $"),
     Rule(r"(?i:euros?)(?!\w)", lambda m: ["€"], "5 euros", "5 €"),
+    Rule("[\u3040-\u30ff\u3400-\u9fff]", lambda m: [m[0]], "東京の人", "東 京 の 人"),
     Rule(rf"{ALNUM}+(?:['’ʼ`]{LETTER}+)*", _word, "O’Brien", "obrien"),
     Rule("<=|>=|!=|=\u0338|[%$€£¥<>≤≥≠=°]", lambda m: [SYMBOLS.get(m[0], m[0])], "≥5°", "≥ 5 °"),
 )  # fmt: skip
@@ -211,22 +318,47 @@ def scan(text: str, has_capitals: bool | None = None) -> list[Token]:
     >>> [token.key for token in scan("The U.S. won 3-1 on the 9th.")]
     ['the', 'us', 'won', '3-1', 'on', 'the', '9th']
     """
-    tokens = []
+    tokens: list[Token] = []
     if has_capitals is None:
         has_capitals = text != text.lower()
     for match in SCANNER.finditer(text):
         rule = RULES[int(str(match.lastgroup)[4:])]
         for key in filter(None, rule.keys(match)):  # a lone apostrophe has no key
-            token = Token(match[0], key, match.start(), match.end(), OTHER_NAMES.get(key, ""))
-            if len(key) == 1 and "a" <= key <= "z" and len(match[0]) == 1:
-                if _is_designator(text, match, has_capitals):
-                    token = replace(token, key=key.upper(), other=key)
-            elif ordinal := re.fullmatch(r"(\d+)(?:st|nd|rd|th)", key):
-                token = replace(token, other=ordinal[1])
-            elif re.search(r"['’ʼ`]s$", match[0], re.IGNORECASE):
-                token = replace(token, other=key[:-1])
+            other = OTHER_NAMES.get(key, "") or _other_name(text, match, key)
+            token = Token(match[0], key, match.start(), match.end(), other)
+            letter = len(match[0]) == 1 and "a" <= key <= "z"
+            if letter and _is_designator(text, match, has_capitals):
+                token = replace(token, key=key.upper(), other=other or key)
+            if len(tokens) > 1 and tokens[-1].key == "to" and _is_small(key, tokens[-2].key):
+                tokens[-1] = replace(tokens[-1], other=f"{tokens[-2].key}-{key}")  # 10 to 20
             tokens.append(token)
     return tokens
+
+
+def _other_name(text: str, match: re.Match[str], key: str) -> str:
+    """Return another name (9 for 9th or IX, 3:1 for 3-1, bee for bees or bee's), or ""."""
+    word = match[0]
+    if len(word) > LONGEST_WORD:  # several tokens, such as many joined dates
+        return ""
+    if word in ROMANS and (
+        len(word) > 1 or re.search(r"[A-Z]\w* $", text[max(0, match.start() - 20) : match.start()])
+    ):
+        return ROMANS[word]
+    if ordinal := re.fullmatch(r"(\d+)(?:st|nd|rd|th)", key):
+        return ordinal[1]
+    if re.fullmatch(r"\d{1,2}-\d{1,3}", key):
+        return key.replace("-", ":")
+    if re.search(r"['’ʼ`]s$", word, re.IGNORECASE):
+        return key[:-1]
+    if (note := FOOTNOTE.fullmatch(key)) and text[match.end() : match.end() + 1] in ("", *".,;:\n"):
+        return note[1] or note[2]
+    if word.islower() and key.isalpha() and (plural := PLURAL.fullmatch(key)):
+        return f"{plural[1]}y" if plural[1] else plural[2] or plural[3]
+    return ""
+
+
+def _is_small(*keys: str) -> bool:
+    return all(key.isdigit() and len(key) < 4 for key in keys)
 
 
 def _is_designator(text: str, match: re.Match[str], has_capitals: bool) -> bool:
@@ -265,14 +397,25 @@ def reference_tokens(text: str) -> list[Token]:
     """
     text = simplify(text)
     tokens = [
-        replace(token, other="") if token.key.isupper() else token
-        for token in scan(text, has_capitals=True)
+        replace(token, other="") if token.other == token.key.lower() else token
+        for token in _join_ranges(scan(text, has_capitals=True))
     ]
     return [
         token
         for index, token in enumerate(tokens)
         if not ((index == 0 or token.text.islower()) and _is_article(text, token))
     ] or tokens
+
+
+def _join_ranges(tokens: Sequence[Token]) -> list[Token]:
+    """Replace the three tokens of "10 to 20" by one token."""
+    joined: list[Token] = []
+    for token in tokens:
+        if len(joined) > 1 and joined[-1].key == "to" and "-" in joined[-1].other:
+            word, first = joined.pop(), joined.pop()
+            token = Token(f"{first.text} to {token.text}", word.other, first.start, token.end)
+        joined.append(token)
+    return joined
 
 
 def _is_article(text: str, token: Token) -> bool:
@@ -305,9 +448,30 @@ def compare(answer: Sequence[Token], reference: Sequence[Token]) -> Overlap:
                 if position not in used:
                     used.add(position)
                     found.add(index)
+    written_apart = _match_joined(answer, used, reference, found)
+    written_together = _match_joined(reference, found, answer, used)
     matched = tuple(token for index, token in enumerate(reference) if index in found)
     missing = tuple(token for index, token in enumerate(reference) if index not in found)
-    return Overlap(matched, missing, len(answer))
+    return Overlap(matched, missing, len(answer) - written_apart + written_together)
+
+
+def _match_joined(
+    parts: Sequence[Token], used: set[int], wholes: Sequence[Token], found: set[int]
+) -> int:
+    """Match words with two neighbours that form them (Spider-Man, Spiderman), and count them."""
+    count = 0
+    pairs = {
+        first.key + second.key: index
+        for index, (first, second) in enumerate(pairwise(parts))
+        if len(first.key + second.key) >= SHORTEST_JOINED and first.key.isalpha()
+    }
+    for index, token in enumerate(wholes):
+        place = pairs.get(token.key)
+        if index not in found and place is not None and not used.intersection((place, place + 1)):
+            used.update((place, place + 1))
+            found.add(index)
+            count += 1
+    return count
 
 
 def decides(token: Token, reference: Sequence[Token]) -> bool:
@@ -322,10 +486,34 @@ def decides(token: Token, reference: Sequence[Token]) -> bool:
     has_number = any(any(map(str.isdigit, other.key)) for other in reference)
     return (
         any(map(str.isdigit, token.key))
+        or token.text in ROMANS
         or (len(token.key) == 1 and token.key.isalpha())
         or not any(map(str.isalnum, token.key))
         or (has_number and token.key in UNIT_WORDS)
     )
+
+
+def compare_name(
+    answer: Sequence[Token], name: str, tokens: Sequence[Token], overlap: Overlap
+) -> Overlap:
+    """Compare with a reference without its explanation in brackets, or without middle names.
+
+    `tokens` and `overlap` are of the whole reference. Initials are not omitted, because they often
+    distinguish persons.
+
+    >>> answer, name = answer_tokens("It was Helen Adams."), "Helen Adams (writer)"
+    >>> expected = reference_tokens(name)
+    >>> compare_name(answer, name, expected, compare(answer, expected)).recall
+    1.0
+    """
+    bare = reference_tokens(re.sub(r"(?<=\w) \([^()]*\)$", "", name))
+    if len(bare) < len(tokens):
+        overlap = max(overlap, compare(answer, bare), key=lambda item: item.recall)
+    is_name = 3 <= len(bare) <= 4 and all(NAME.fullmatch(token.text) for token in bare)
+    ends = bare[0].key, bare[-1].key
+    if is_name and any((a.key, b.key) == ends for a, b in pairwise(answer)):
+        overlap = compare(answer, [bare[0], bare[-1]])
+    return overlap
 
 
 def is_copy(answer: str, reference: str) -> bool:

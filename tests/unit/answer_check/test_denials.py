@@ -17,6 +17,32 @@ from infolm_metric.answer_check.tokens import reference_tokens
 from tests.linear_time import assert_linear_time
 
 DENIED = [  # in all of them, Leeds is the reference
+    "It is often called Leeds, but it is Hull.",
+    "The bridge was long thought to be in Leeds.",
+    "I would have said Leeds.",
+    "It is a myth that the bridge is in Leeds.",
+    "While some maps show Leeds, the correct city is Hull.",
+    "I expected Leeds; it turned out to be Hull.",
+    "The city must not be confused with Leeds.",
+    "Leeds used to be the seat, but now it is Hull.",
+    "Leeds would be a wrong choice.",
+    "Leeds. Oops, Hull.",
+    "It is in Leeds. Actually, let me recheck: it is in Hull.",
+    "The text mentions Leeds. The final answer is Hull.",
+    "The document does not mention Leeds.",
+    "I have no access to data on the city of Leeds.",
+    "I would guess Hull, but it could well be Leeds.",
+    "Maybe Leeds, although it is more likely Hull.",
+    "It is hardly Leeds.",
+    "It is neither York nor Leeds.",
+    "Anywhere but Leeds.",
+    "Leeds was my first thought, and Hull is right.",
+    "Leeds is ruled out.",
+    "It was almost Leeds, but it is Hull.",
+    "I considered Leeds but chose Hull.",
+    "Leeds did not build one; Hull did.",
+    "It could be Leeds. It could also be Hull.",
+    "Two authors claim Leeds, but this is disputed.",
     "It isn't Leeds. It is Hull.",
     "No, Leeds is wrong.",
     "It was Hull rather than Leeds.",
@@ -33,6 +59,25 @@ DENIED = [  # in all of them, Leeds is the reference
     "It could be Leeds or another city.",
 ]
 ASSERTED = [
+    "It is often called Hull, but it is Leeds.",
+    "I would have said Hull. It turned out to be Leeds.",
+    "It is a myth that the bridge is in Hull, it is in Leeds.",
+    "Leeds turned out to be the seat.",
+    "The city, not to be confused with Hull, is Leeds.",
+    "The text mentions Hull. The final answer is Leeds.",
+    "It is Leeds. Therefore, the bridge is in England.",
+    "The document does not mention Hull but Leeds.",
+    "It could be Leeds.",
+    "It is Leeds; the correct spelling has two letters e.",
+    "It is Leeds. The answer is supported by the map.",
+    "It is (B) Leeds. Answer: B",
+    "Leeds. Let me check the others: Hull is wrong.",
+    "Leeds. Edit: a typo.",
+    "I have no information about the year, but the bridge is in Leeds.",
+    "Nowhere other than in Leeds.",
+    "Leeds did not build a tunnel but a bridge.",
+    "It is most likely Leeds.",
+    "Leeds is the correct answer, and the right spelling.",
     "Not Hull but Leeds has the bridge.",
     "Leeds, not Hull, has the bridge.",
     "It is Leeds rather than Hull.",
@@ -50,6 +95,12 @@ ASSERTED = [
     "Hull has the bridge.",
 ]
 CANDIDATES = [
+    "Hull or Leeds.",
+    "Leeds and/or Hull",
+    "Some say Leeds, others say Hull.",
+    "Answer: Hull, Leeds, York",
+    "Leeds; Hull; York; Bath",
+    "Hull\nLeeds\nYork",
     "It is either Hull or Leeds.",
     "Hull, Leeds or York.",
     "Leeds, Hull, York, or Bath.",
@@ -59,6 +110,12 @@ CANDIDATES = [
     "One of these:\nHull\nLeeds\nYork",
 ]
 CHOSEN = [
+    "Leeds, Yorkshire, England",
+    "It is Leeds, not Hull or York.",
+    "Some people call it Loidis; Leeds is what others say.",
+    "The city: Leeds",
+    "Some people say that Leeds has another bridge.",
+    "Hull has a bridge.\nLeeds has a canal.\nYork has a wall.",
     "Leeds or Hull? It is Leeds.",
     "Of Hull, York or Leeds, the answer is Leeds.",
     "The cities are Hull, Leeds and York.",
@@ -115,7 +172,30 @@ def test_mentions_are_the_fullest_runs_of_tokens(statement, reference, expected)
     assert mark_mentions(statement, reference_tokens(reference)) == expected
 
 
-PARTS = ["Leeds ", "Leeds. ", "not ", "a / ", "Hull, ", "first Leeds but ", "possible ", "a", "or "]
+PARTS = [
+    "often said ",
+    "would have said ",
+    "false that a ",
+    "Leeds, the correct ",
+    "Leeds, it ",
+    "used to be ",
+    "does not mention ",
+    "or could be ",
+    "some ",
+    "Leeds but ",
+    "Leeds; ",
+]
+PARTS += [
+    "Leeds ",
+    "Leeds. ",
+    "not ",
+    "a / ",
+    "Hull, ",
+    "first Leeds but ",
+    "possible ",
+    "a",
+    "or ",
+]
 
 
 @pytest.mark.parametrize("part", [*PARTS, "could be ", "either a or ", "claim ", "Leeds / "])

@@ -377,6 +377,28 @@ def test_a_verdict_is_withheld_for_texts_out_of_domain_alone(bundled):
     assert result["verdicts"] == [LIKELY_CORRECT, None, None, LIKELY_WRONG]
 
 
+@pytest.mark.parametrize(
+    ("answer", "reference"),
+    [
+        (FRENCH, FRENCH),
+        ("The song was composed by Wolodymyr Ołeksandrowycz Szczepański.",
+         "Wolodymyr Ołeksandrowycz Szczepański"),
+    ],
+)  # fmt: skip
+def test_copies_and_rare_names_in_english_answers_get_a_verdict(bundled, answer, reference):
+    assert score_one(bundled, answer, [reference])[1] == LIKELY_CORRECT
+
+
+def test_a_foreign_sentence_with_an_english_name_gets_no_verdict(bundled):
+    answer = "La capitale de la France est une ville que nous appelons Paris."
+    assert score_one(bundled, answer, ["Paris"])[1] is None
+
+
+def test_hostile_texts_are_scored(bundled):
+    texts = ["\u202eParis\u200b\u2066 \U0001f600", "(" * 500 + "Paris" + ")" * 500, "\u0301" * 99]
+    assert len(bundled.score(texts, ["Paris"] * 3)["verdicts"]) == 3
+
+
 def test_an_alias_out_of_domain_does_not_withhold_the_verdict(bundled):
     assert score_one(bundled, PARIS, ["Paris", FRENCH])[1] == LIKELY_CORRECT
 
