@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 
 LETTER, ALNUM = r"[^\W\d_]", r"[^\W_]"
 NUMBER = (
@@ -107,9 +108,11 @@ def simplify(text: str) -> str:
     >>> simplify("Beyoncé lost -$5")
     'Beyonce lost $-5'
     """
-    decomposed = unicodedata.normalize("NFD", text.translate(BASE_LETTERS))
-    letters = (x for x in decomposed if x == "\u0338" or unicodedata.category(x) != "Mn")
-    return re.sub(rf"(?<!\S)([{DASHES}])([$€£])(?=\d)", r"\2\1", "".join(letters))
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFD", text.translate(BASE_LETTERS))
+        letters = (x for x in decomposed if x == "\u0338" or unicodedata.category(x) != "Mn")
+        text = "".join(letters)
+    return re.sub(rf"(?<!\S)([{DASHES}])([$€£])(?=\d)", r"\2\1", text)
 
 
 def _decimal(text: str, power: int = 0) -> str:
@@ -203,7 +206,8 @@ RULES = (
 SCANNER = re.compile("|".join(f"(?P<rule{i}>{rule.pattern})" for i, rule in enumerate(RULES)))
 
 
-def scan(text: str, has_capitals: bool | None = None) -> list[Token]:
+@lru_cache(256)  # rules of denials read a statement once per alias
+def scan(text: str, has_capitals: bool | None = None) -> tuple[Token, ...]:
     """Return all tokens of a simplified text, including articles.
 
     In texts without capitals, lower-case letters can be designators.
@@ -226,7 +230,7 @@ def scan(text: str, has_capitals: bool | None = None) -> list[Token]:
             elif re.search(r"['’ʼ`]s$", match[0], re.IGNORECASE):
                 token = replace(token, other=key[:-1])
             tokens.append(token)
-    return tokens
+    return tuple(tokens)
 
 
 def _is_designator(text: str, match: re.Match[str], has_capitals: bool) -> bool:
@@ -257,22 +261,26 @@ def answer_tokens(text: str) -> list[Token]:
     ]
 
 
-def reference_tokens(text: str) -> list[Token]:
+@lru_cache(256)  # references occur again, as for many completions of a prompt
+def reference_tokens(text: str) -> tuple[Token, ...]:
     """Return the tokens of a prepared reference without articles, unless nothing else remains.
 
     >>> [token.key for token in reference_tokens("The A-Team on a train")]
     ['A', 'team', 'on', 'train']
     """
     text = simplify(text)
-    tokens = [
+    tokens = tuple(
         replace(token, other="") if token.key.isupper() else token
         for token in scan(text, has_capitals=True)
-    ]
-    return [
-        token
-        for index, token in enumerate(tokens)
-        if not ((index == 0 or token.text.islower()) and _is_article(text, token))
-    ] or tokens
+    )
+    return (
+        tuple(
+            token
+            for index, token in enumerate(tokens)
+            if not ((index == 0 or token.text.islower()) and _is_article(text, token))
+        )
+        or tokens
+    )
 
 
 def _is_article(text: str, token: Token) -> bool:
