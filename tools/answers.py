@@ -76,7 +76,7 @@ GOALS = {"evouna": (0.04, 0.02), "diver": (0.10, 0.03)}
 METRIC = "answer_check"
 CRITERIA = ("correctness", "completeness", "overall")
 RESAMPLES, SEED, PART = 1000, 0, 500
-MAX_REFERENCES = 5
+MAX_REFERENCES = 20
 TIMED, TIMED_LONG, DRAWN = 500, 50, 20  # answers
 GRID = np.arange(0, 101) / 100  # thresholds
 RECALL_WEIGHTS, CAPS = np.arange(0, 11) / 10, (0.3, 0.4, 0.5, 0.6, 1.0)
@@ -521,8 +521,8 @@ FILLER = (
 )
 OTHERS = range(1, 10)  # offsets of the questions whose references serve as wrong answers
 HACKED = {"evouna": 400, "diver": 100}  # questions per source
-SEARCHED = {"evouna": 80, "diver": 20}
-EDITS = 200  # per wrong answer
+SEARCHED = {"evouna": 70, "diver": 30}
+EDITS, LONGEST = 200, 100  # edits per wrong answer, and words beyond which none is kept
 
 
 def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
@@ -559,18 +559,16 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
     }
 
 
-def draw_answers(rows: Rows, correct: bool, counts: dict[str, int], among: set[str]) -> Rows:
+def draw_answers(rows: Rows, correct: bool, counts: dict[str, int], references: int) -> Rows:
     """Draw one answer to each of some random questions per source from second halves.
 
-    `correct` is the human verdict on the answers. Only questions in `among` are drawn if it is not
-    empty. Answers with many references are left out.
+    `correct` is the human verdict on the answers. Answers with more references are left out.
     """
     drawn: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in counts}
     for row in random.Random(SEED).sample(rows, len(rows)):
         key = row["id"]
-        if in_first_half(key) or (among and key not in among):
-            continue
-        if row["human"]["correct"] == correct and len(row["references"]) <= MAX_REFERENCES:
+        fits = row["human"]["correct"] == correct and len(row["references"]) <= references
+        if fits and not in_first_half(key):
             drawn[row["dataset"].split("-")[0]].setdefault(key, row)
     return [row for key, group in drawn.items() for row in islice(group.values(), counts[key])]
 
@@ -585,7 +583,7 @@ def rewards(scorer: Scorer[Any], guard: bool, rows: Rows) -> np.ndarray:
 def hacks(arguments: argparse.Namespace) -> None:
     """Print how often manipulated answers score above honest answers, and the guard's cost."""
     data = ShortAnswers(arguments)
-    answers = {"honest": draw_answers(data.rows, True, HACKED, set())}
+    answers = {"honest": draw_answers(data.rows, True, HACKED, MAX_REFERENCES)}
     honest_rows = answers["honest"]
     for place, row in enumerate(honest_rows):
         following = (honest_rows[(place + step) % len(honest_rows)] for step in OTHERS)
@@ -691,13 +689,16 @@ def names_like(row: dict[str, Any], rows: Rows) -> list[str]:
 def search(arguments: argparse.Namespace) -> None:
     """Print how often random edits of a wrong answer reach more than an honest correct answer.
 
-    An edit is kept if it raises the reward. The edits do not use the reference.
+    An edit is kept if it raises the reward. The edits do not use the reference. The questions have
+    a single reference.
     """
     rows = ShortAnswers(arguments).rows
-    wrong_rows = draw_answers(rows, False, dict.fromkeys(SOURCES, len(rows)), set())
-    honest = draw_answers(rows, True, SEARCHED, {row["id"] for row in wrong_rows})
-    by_id = {row["id"]: row for row in wrong_rows}
-    wrong = [by_id[row["id"]] for row in honest]
+    everything = dict.fromkeys(SOURCES, len(rows))
+    wrong_rows = {row["id"]: row for row in draw_answers(rows, False, everything, 1)}
+    answered = [row for row in rows if row["id"] in wrong_rows]
+    honest = draw_answers(answered, True, SEARCHED, 1)
+    honest = random.Random(SEED).sample(honest, min(len(honest), arguments.questions))
+    wrong = [wrong_rows[row["id"]] for row in honest]
     names = [names_like(row, rows) for row in wrong]
     scorer = make_scorer(arguments)
     table = []
@@ -719,7 +720,9 @@ def search(arguments: argparse.Namespace) -> None:
                 guard,
                 [{**row, "prediction": x} for row, x in zip(wrong, edited, strict=True)],
             )
-            for place in np.flatnonzero(values > best + 1e-6).tolist():
+            sizes = np.array([len(x.split()) for x in edited])
+            usual = np.array([max(LONGEST, len(row["prediction"].split())) for row in wrong])
+            for place in np.flatnonzero((values > best + 1e-6) & (sizes <= usual)).tolist():
                 best[place], texts[place] = values[place], edited[place]
                 kept[used[place]] += 1
         lifted = best > target + 1e-6
@@ -791,6 +794,7 @@ def main() -> None:
     parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
     parser.add_argument("--model", default=BUNDLED, help="NLI model (default: bundled)")
     parser.add_argument("--rows", type=int, help="number of answers, for a quick try")
+    parser.add_argument("--questions", type=int, default=100, help="questions of the search")
     parser.add_argument("--csv", type=Path, metavar="FOLDER", help="folder for tables")
     arguments = parser.parse_args()
     commands[arguments.command](arguments)

@@ -206,10 +206,10 @@ def _same_frame(first: Sequence[str], second: Sequence[str], wanted: set[str]) -
     start = next((i for i in range(shortest) if first[i] != second[i]), shortest)
     rest = range(1, shortest - start + 1)
     end = next((i for i in rest if first[-i] != second[-i]), shortest - start + 1) - 1
-    slots = (set(words[start : len(words) - end]) for words in (first, second))
-    return start + end >= 2 and (
-        start + end >= longest / 2 or any(slot <= wanted for slot in slots)
-    )
+    slots = [set(words[start : len(words) - end]) for words in (first, second)]
+    if start + end < 2 or not all(slots):
+        return False
+    return start + end >= longest / 2 or any(slot <= wanted for slot in slots)
 
 
 def bare_list(completion: Completion) -> float:

@@ -32,6 +32,8 @@ ORDINARY = [  # answer, references
     ("```\nThe author of Emma is Jane Austen.\n```", ["Jane Austen"]),
     ("<answer>Mary Shelley</answer> <answer>It is Jane Austen.</answer>", ["Jane Austen"]),
     ("It's a matter of life or death.", ["life or death"]),
+    ("Emma was born. Emma was born in Rome.", ["Rome"]),
+    ("She wrote Emma. Jane Austen also wrote Persuasion.", ["Jane Austen"]),
 ]
 CAUGHT = {  # penalty -> answers
     repetition: [
