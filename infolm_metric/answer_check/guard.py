@@ -39,6 +39,7 @@ FUNCTION_WORDS = frozenset(
     + ("was", "were", "be", "been", "it", "its", "he", "she", "they", "his", "her", "their", "this")
     + ("that", "these", "those", "and", "but", "or", "not", "which", "who", "has", "have", "had")
 )
+CONNECTIVES = frozenset(("so", "thus", "therefore", "hence", "indeed", "again", "yes", "certainly"))
 QUOTES = re.compile(r"[\"“”„«»*()\[\]]")
 # Words without which `offers_candidates` finds nothing.
 CHOICE = re.compile(r"(?i)\bor\b|[/:]|\bbetween\b|\b(?:candidates|possibilities|options)\b")
@@ -110,7 +111,7 @@ def repetition(completion: Completion) -> float:
 
     Repetitions in a reference are not penalized.
 
-    >>> [repetition(Completion(x, ["Paris"])) for x in ("Rome, Rome", "Paris. It is Paris.")]
+    >>> [repetition(Completion(x, ["Paris"])) for x in ("Rome, Rome", "Paris. The city is Paris.")]
     [0.5, 1.0]
     >>> repetition(Completion("Emma is by Jane Austen. By Jane Austen is Emma.", ["Jane Austen"]))
     0.5
@@ -135,16 +136,19 @@ def _repeated(words: Sequence[str]) -> set[int]:
 
 
 def _echoes(completion: Completion) -> set[int]:
-    """Return the places of words in statements that repeat an earlier statement."""
+    """Return the places of words in statements that repeat earlier ones, or only the reference."""
     echoes: set[int] = set()
-    place, earlier = 0, list[set[str]]()
-    for keys in completion.keys:
+    place, recent, known = 0, list[set[str]](), set[str]()
+    mentions = set(completion.mentions)
+    for statement, keys in zip(completion.statements, completion.keys, strict=True):
         words = set(keys)
-        if len(words) > 2 and any(
-            len(words & other) >= ECHO * max(len(words), len(other)) for other in earlier
-        ):
+        similar = len(words) > 2 and any(
+            len(words & other) >= ECHO * max(len(words), len(other)) for other in recent
+        )
+        if similar or (statement in mentions and words - FUNCTION_WORDS - CONNECTIVES <= known):
             echoes.update(range(place, place + len(keys)))
-        earlier = [*earlier, words][-LONGEST_REPEAT:]
+        recent = [*recent, words][-LONGEST_REPEAT:]
+        known |= words
         place += len(keys)
     return echoes
 

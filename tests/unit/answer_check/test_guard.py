@@ -32,7 +32,6 @@ ORDINARY = [  # answer, references
     ("```\nThe author of Emma is Jane Austen.\n```", ["Jane Austen"]),
     ("<answer>Mary Shelley</answer> <answer>It is Jane Austen.</answer>", ["Jane Austen"]),
     ("It's a matter of life or death.", ["life or death"]),
-    ("Emma was born. Emma was born in Rome.", ["Rome"]),
     ("She wrote Emma. Jane Austen also wrote Persuasion.", ["Jane Austen"]),
 ]
 CAUGHT = {  # penalty -> answers
@@ -43,6 +42,7 @@ CAUGHT = {  # penalty -> answers
         "Jane\u200b Austen Jane Aus\u200bten Jane Austen",
         "Jane Austen wrote it. Jane Austen wrote it.",
         "Emma is by Jane Austen. By Jane Austen is Emma. Jane Austen, Emma is by.",
+        "The answer is Jane Austen. Jane Austen is the answer. Indeed, it is Jane Austen!",
     ],
     denial: [
         "It is Jane Austen. It is not Jane Austen.",
@@ -111,6 +111,10 @@ def test_a_penalty_ignores_what_a_reference_contains():
     assert guard("It is AKROTIRI or DHEKELIA", ["AKROTIRI or DHEKELIA"]) == 1.0
     words = " ".join(f"Word{number}" for number in range(400))
     assert length(Completion(words, [words[: len(words) // 2]])) == 1.0
+
+
+def test_a_statement_that_adds_the_reference_offers_no_candidates():
+    assert candidates(Completion("She was born. She was born in Rome.", ["Rome"])) == 1.0
 
 
 @pytest.mark.parametrize(
