@@ -239,7 +239,7 @@ def bare_list(completion: Completion) -> float:
     ):
         factor = most / len(items)
     if len(words) >= MIN_ITEMS + longest and not FUNCTION_WORDS.intersection(
-        completion.text.lower().split()
+        re.findall(r"\w+", completion.text.lower())
     ):
         factor = min(factor, longest / len(words))
     return factor
