@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from infolm_metric.answer_check.final_answer import final_answer
 from infolm_metric.answer_check.guard import (
@@ -136,3 +138,15 @@ def test_hidden_text_is_not_part_of_the_answer(answer):
 def test_empty_answers_have_a_factor(answer):
     assert guard(answer, ["Rome"], PROMPT) == 1.0
     assert guard(answer, ["Rome"]) == 1.0
+
+
+WORDS = st.sampled_from(
+    ["Rome", "rome", "Rome.", "Paris", "or", "not", "is", "It", "Who?", "\n", '"', "5", "<!--", "A"]
+)
+
+
+@given(*[st.lists(WORDS, max_size=20).map(" ".join)] * 3)
+def test_factors_are_between_0_and_1(answer, reference, prompt):
+    completion = Completion(final_answer(answer), [reference, "Rome"], prompt)
+    assert all(0.0 <= penalty(completion) <= 1.0 for penalty in PENALTIES)
+    assert 0.0 <= guard(answer, [reference, "Rome"], prompt) <= 1.0
