@@ -261,26 +261,22 @@ def answer_tokens(text: str) -> list[Token]:
     ]
 
 
-@lru_cache(256)  # references occur again, as for many completions of a prompt
-def reference_tokens(text: str) -> tuple[Token, ...]:
+def reference_tokens(text: str) -> list[Token]:
     """Return the tokens of a prepared reference without articles, unless nothing else remains.
 
     >>> [token.key for token in reference_tokens("The A-Team on a train")]
     ['A', 'team', 'on', 'train']
     """
     text = simplify(text)
-    tokens = tuple(
+    tokens = [
         replace(token, other="") if token.key.isupper() else token
         for token in scan(text, has_capitals=True)
-    )
-    return (
-        tuple(
-            token
-            for index, token in enumerate(tokens)
-            if not ((index == 0 or token.text.islower()) and _is_article(text, token))
-        )
-        or tokens
-    )
+    ]
+    return [
+        token
+        for index, token in enumerate(tokens)
+        if not ((index == 0 or token.text.islower()) and _is_article(text, token))
+    ] or tokens
 
 
 def _is_article(text: str, token: Token) -> bool:
