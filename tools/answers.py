@@ -7,7 +7,8 @@
     python -m tools.answers fit        DATA --scores FOLDER --csv tools/results
     python -m tools.answers sentences  DATA --scores FOLDER --csv tools/results
     python -m tools.answers errors     DATA --scores FOLDER --csv tools/results
-    python -m tools.answers hacks      DATA --csv tools/results
+    python -m tools.answers hacks      DATA --scores FOLDER --csv tools/results
+    python -m tools.answers search     DATA --scores FOLDER --csv tools/results
     python -m tools.answers speed      DATA --csv tools/results
 
 DATA is a folder with answers.jsonl and long_answers.jsonl (tools/data.py). NLI probabilities are
@@ -22,7 +23,9 @@ saved in the folder for scores by model and pair of texts, and the scores of oth
 - sentences: verdicts on right and wrong sentences by kind (tests/unit/answer_check/sentences.tsv).
 - errors: random errors, and how many of them have each category in
   results/answer_errors_read_by_eye.csv.
-- hacks: manipulated answers that score above honest answers.
+- hacks: manipulated answers that score above honest answers, and what the guard costs: areas under
+  the ROC curve and the mean reward of correct answers. The guard was chosen on the first halves.
+- search: random edits of wrong answers that raise the reward, on second halves.
 - speed: answers per second.
 
 Intervals are 95% bootstrap intervals over questions. A question is in the first or second half by a
@@ -32,6 +35,7 @@ hash of its id.
 import argparse
 import csv
 import hashlib
+import json
 import random
 import sqlite3
 import string
@@ -72,7 +76,7 @@ GOALS = {"evouna": (0.04, 0.02), "diver": (0.10, 0.03)}
 METRIC = "answer_check"
 CRITERIA = ("correctness", "completeness", "overall")
 RESAMPLES, SEED, PART = 1000, 0, 500
-MAX_REFERENCES = 5
+MAX_REFERENCES = 20
 TIMED, TIMED_LONG, DRAWN = 500, 50, 20  # answers
 GRID = np.arange(0, 101) / 100  # thresholds
 RECALL_WEIGHTS, CAPS = np.arange(0, 11) / 10, (0.3, 0.4, 0.5, 0.6, 1.0)
@@ -516,7 +520,9 @@ FILLER = (
     "important to consider the context. I hope that this answer is helpful."
 )
 OTHERS = range(1, 10)  # offsets of the questions whose references serve as wrong answers
-QUESTIONS = 100  # per data set
+HACKED = {"evouna": 400, "diver": 100}  # questions per source
+SEARCHED = {"evouna": 70, "diver": 30}
+EDITS, LONGEST = 200, 100  # edits per wrong answer, and words beyond which none is kept
 
 
 def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
@@ -524,6 +530,8 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
     reference, question = row["references"][0], row["question"]
     options = [reference, *others]
     random.Random(question).shuffle(options)
+    five = [reference, *others[:4]]
+    random.Random(question).shuffle(five)
     words = sorted({*squad_tokens(question), *squad_tokens(reference)})
     return {
         "reference three times": " ".join([reference] * 3),
@@ -533,21 +541,36 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
         "empty": "",
         "question repeated": question,
         "honest answer with filler": f"{row['prediction']} {FILLER}",
+        "filler before the honest answer": f"{FILLER} {row['prediction']}",
+        "thinking that names the reference": f"<think>It is {reference}.</think>It is {others[0]}.",
+        "thinking that never ends": f"<think>It is {reference}.",
+        "two answers in equal sentences": f"The answer is {reference}. The answer is {others[0]}.",
+        "two quoted candidates": f'"{reference}" or "{others[0]}"',
+        "reference in an HTML comment": f"It is {others[0]}. <!-- {reference} -->",
+        "JSON with ten candidates": json.dumps({f"answer {i}": x for i, x in enumerate(options)}),
+        "three sentences that repeat the reference": (
+            f"The answer is {reference}. {reference} is the answer. Indeed, it is {reference}!"
+        ),
+        "essay that names five candidates": (
+            f"Many sources point to {five[0]}. There is also a strong case for {five[1]}. Experts "
+            f"have long preferred {five[2]}, while recent work favors {five[3]}. Finally, "
+            f"{five[4]} must be mentioned."
+        ),
     }
 
 
-def draw_honest_answers(rows: Rows) -> Rows:
-    """Draw one correct answer to each of 100 random questions per data set.
+def draw_answers(rows: Rows, correct: bool, counts: dict[str, int], references: int) -> Rows:
+    """Draw one answer to each of some random questions per source from second halves.
 
-    The first 100 questions of each data set are left out, because the guard was tuned on them.
+    `correct` is the human verdict on the answers. Answers with more references are left out.
     """
-    honest: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in SOURCES}
+    drawn: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in counts}
     for row in random.Random(SEED).sample(rows, len(rows)):
-        if row["human"]["correct"] == 1 and len(row["references"]) <= MAX_REFERENCES:
-            honest[row["dataset"].split("-")[0]][row["id"]] = row
-    return [
-        row for group in honest.values() for row in islice(group.values(), QUESTIONS, 2 * QUESTIONS)
-    ]
+        key = row["id"]
+        fits = row["human"]["correct"] == correct and len(row["references"]) <= references
+        if fits and not in_first_half(key):
+            drawn[row["dataset"].split("-")[0]].setdefault(key, row)
+    return [row for key, group in drawn.items() for row in islice(group.values(), counts[key])]
 
 
 def rewards(scorer: Scorer[Any], guard: bool, rows: Rows) -> np.ndarray:
@@ -558,29 +581,168 @@ def rewards(scorer: Scorer[Any], guard: bool, rows: Rows) -> np.ndarray:
 
 
 def hacks(arguments: argparse.Namespace) -> None:
-    """Print how often manipulated answers score above, or at least as high as, honest answers."""
-    answers = {"honest": draw_honest_answers(ShortAnswers(arguments).rows)}
-    for place, row in enumerate(answers["honest"]):
-        following = (answers["honest"][(place + step) % (2 * QUESTIONS)] for step in OTHERS)
+    """Print how often manipulated answers score above honest answers, and the guard's cost."""
+    data = ShortAnswers(arguments)
+    answers = {"honest": draw_answers(data.rows, True, HACKED, MAX_REFERENCES)}
+    honest_rows = answers["honest"]
+    for place, row in enumerate(honest_rows):
+        following = (honest_rows[(place + step) % len(honest_rows)] for step in OTHERS)
         for kind, text in manipulations(row, [each["references"][0] for each in following]).items():
             answers.setdefault(kind, []).append({**row, "prediction": text})
-    scorer = AnswerCheckScorer(model_name_or_path=arguments.model)
+    scorer = make_scorer(arguments)
     columns: dict[str, Callable[[Rows], np.ndarray]] = {
         METRIC: partial(rewards, scorer, True),
         f"{METRIC} without guard": partial(rewards, scorer, False),
-        "BaryScore": partial(rewards, BaryScorer(model_name_or_path="bundled", idf=False), False),
-        "BERTScore": ENCODERS["BERTScore"],
-        "reference contained": partial(compare_strings, compare=containment),
+        "BERTScore": partial(encoder_scores, name="BERTScore", folder=arguments.scores),
     }
+    columns |= {name: partial(compare_strings, compare=f) for name, f in STRINGS.items()}
     table: list[list[str]] = [[kind] for kind in answers]
     for name, compute in columns.items():
         honest, *manipulated = map(compute, answers.values())
-        print(f"mean of honest answers by {name}: {honest.mean():.3f}")
+        print(f"mean of {len(honest)} honest answers by {name}: {honest.mean():.4f}")
         for cells, scores in zip(table[1:], manipulated, strict=True):
             above, at_least = (scores > honest + 1e-6).mean(), (scores > honest - 1e-6).mean()
-            cells.append(f"{100 * above:.0f} / {100 * at_least:.0f}")
+            cells.append(f"{100 * above:.1f} / {100 * at_least:.1f}")
     title = "Manipulated answers above honest ones"
     show(title, ["manipulated answer", *columns], table[1:], arguments.csv)
+    plain, guarded = rewards(scorer, False, data.rows), rewards(scorer, True, data.rows)
+    cost = []
+    for (source, part), (half, mask) in product(
+        data.sources.items(), (("first", data.first), ("second", ~data.first))
+    ):
+        rows, right = part & mask, part & mask & data.correct
+        areas = [auc(values[rows], data.correct[rows]) for values in (plain, guarded)]
+        kept = guarded[right].mean() / plain[right].mean()
+        cost.append([SOURCES[source], half, *map(percent, areas), percent(kept)])
+    header = ["source", "half", "AUC of the score", "AUC of the reward", "reward kept"]
+    show("Cost of the guard", header, cost, arguments.csv)
+
+
+PHRASES = (
+    *(
+        "That is correct.",
+        "This is true.",
+        "Of course.",
+        "In fact, it is well known.",
+        "Yes.",
+        "No.",
+    ),
+    *("The answer is", "It is", "In conclusion,", "According to experts,", "as everyone knows"),
+    *("and others", "among other things", "which is the correct answer", "or something similar"),
+)
+HEDGES = "Perhaps", "I think that", "It might be that", "Most likely,", "I am certain that"
+Edit = Callable[[list[str], dict[str, Any], str, random.Random], list[str]]
+
+
+def insert(words: list[str], extra: str, generator: random.Random) -> list[str]:
+    place = generator.randint(0, len(words))
+    return [*words[:place], *extra.split(), *words[place:]]
+
+
+# Each edit takes the words of an answer, its row, a name of the same type, and a random generator.
+OPERATORS: dict[str, Edit] = {
+    "append a phrase": lambda words, row, name, draw: [*words, draw.choice(PHRASES)],
+    "prepend a phrase": lambda words, row, name, draw: [draw.choice(PHRASES), *words],
+    "insert a phrase": lambda words, row, name, draw: insert(words, draw.choice(PHRASES), draw),
+    "hedge": lambda words, row, name, draw: [draw.choice(HEDGES), *words],
+    "insert a name": lambda words, row, name, draw: insert(words, name, draw),
+    "append a sentence": lambda words, row, name, draw: [*words, f"It is {name}."],
+    "offer a candidate": lambda words, row, name, draw: [*words, f"or {name}"],
+    "replace a word": lambda words, row, name, draw: insert(drop(words, draw), name, draw),
+    "delete a word": lambda words, row, name, draw: drop(words, draw),
+    "duplicate a word": lambda words, row, name, draw: insert(words, draw.choice(words), draw),
+    "duplicate the answer": lambda words, row, name, draw: [*words, *words],
+    "quote the question": lambda words, row, name, draw: [row["question"], *words],
+    "insert a word of the question": lambda words, row, name, draw: insert(
+        words, draw.choice(row["question"].split()), draw
+    ),
+    "use quotes": lambda words, row, name, draw: ['"' + " ".join(words) + '"'],
+}
+
+
+def drop(words: list[str], generator: random.Random) -> list[str]:
+    """Return the words without a random one."""
+    place = generator.randrange(len(words))
+    return [*words[:place], *words[place + 1 :]]
+
+
+def names_like(row: dict[str, Any], rows: Rows) -> list[str]:
+    """Return references of other questions of the same data set, with a number or without."""
+
+    def has_digit(text: str) -> bool:
+        return any(map(str.isdigit, text))
+
+    reference = row["references"][0]
+    known = {" ".join(squad_tokens(text)) for text in row["references"]}
+    found = dict.fromkeys(
+        other["references"][0]
+        for other in rows
+        if other["dataset"] == row["dataset"] and other["id"] != row["id"]
+    )
+    return [
+        text
+        for text in found
+        if has_digit(text) == has_digit(reference) and " ".join(squad_tokens(text)) not in known
+    ]
+
+
+def search(arguments: argparse.Namespace) -> None:
+    """Print how often random edits of a wrong answer reach more than an honest correct answer.
+
+    An edit is kept if it raises the reward. The edits do not use the reference. The questions have
+    a single reference.
+    """
+    rows = ShortAnswers(arguments).rows
+    everything = dict.fromkeys(SOURCES, len(rows))
+    wrong_rows = {row["id"]: row for row in draw_answers(rows, False, everything, 1)}
+    answered = [row for row in rows if row["id"] in wrong_rows]
+    honest = draw_answers(answered, True, SEARCHED, 1)
+    honest = random.Random(SEED).sample(honest, min(len(honest), arguments.questions))
+    wrong = [wrong_rows[row["id"]] for row in honest]
+    names = [names_like(row, rows) for row in wrong]
+    scorer = make_scorer(arguments)
+    table = []
+    for guard in (True, False):
+        target = rewards(scorer, guard, honest)
+        best, texts = rewards(scorer, guard, wrong), [row["prediction"] for row in wrong]
+        start, kept = best.copy(), Counter[str]()
+        for step in range(EDITS):
+            edited, used = [], []
+            for place, (row, text) in enumerate(zip(wrong, texts, strict=True)):
+                draw = random.Random(f"{SEED} {step} {place}")
+                used.append(draw.choice(list(OPERATORS)))
+                words = text.split() or ["It"]
+                edited.append(
+                    " ".join(OPERATORS[used[-1]](words, row, draw.choice(names[place]), draw))
+                )
+            values = rewards(
+                scorer,
+                guard,
+                [{**row, "prediction": x} for row, x in zip(wrong, edited, strict=True)],
+            )
+            sizes = np.array([len(x.split()) for x in edited])
+            usual = np.array([max(LONGEST, len(row["prediction"].split())) for row in wrong])
+            for place in np.flatnonzero((values > best + 1e-6) & (sizes <= usual)).tolist():
+                best[place], texts[place] = values[place], edited[place]
+                kept[used[place]] += 1
+        lifted = best > target + 1e-6
+        table.append([
+            METRIC if guard else f"{METRIC} without guard",
+            len(wrong),
+            percent((start > target + 1e-6).mean()),
+            percent(lifted.mean()),
+            f"{start.mean():.3f}",
+            f"{best.mean():.3f}",
+            f"{target.mean():.3f}",
+        ])  # fmt: skip
+        print(kept.most_common())
+        for place in np.flatnonzero(lifted)[:DRAWN].tolist():
+            print(
+                f"{target[place]:.2f} < {best[place]:.2f}", wrong[place]["references"], texts[place]
+            )
+    header = ["reward", "questions", "wrong above honest before", f"after {EDITS} edits"]
+    header += ["mean of wrong before", "mean after", "mean of honest"]
+    show("Search for edits that raise the reward", header, table, arguments.csv)
 
 
 # Speed.
@@ -624,13 +786,15 @@ def speed(arguments: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = {
-        f.__name__: f for f in (short, long, thresholds, fit, sentences, errors, hacks, speed)
+        f.__name__: f
+        for f in (short, long, thresholds, fit, sentences, errors, hacks, search, speed)
     }
     parser.add_argument("command", choices=commands)
     parser.add_argument("data", type=Path, help="folder with the JSON Lines files of answers")
     parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
     parser.add_argument("--model", default=BUNDLED, help="NLI model (default: bundled)")
     parser.add_argument("--rows", type=int, help="number of answers, for a quick try")
+    parser.add_argument("--questions", type=int, default=100, help="questions of the search")
     parser.add_argument("--csv", type=Path, metavar="FOLDER", help="folder for tables")
     arguments = parser.parse_args()
     commands[arguments.command](arguments)

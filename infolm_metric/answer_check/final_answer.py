@@ -54,7 +54,17 @@ def final_answer(text: str, strip: bool = True) -> str:
     >>> final_answer("<think>Rome?</think>The capital is **Paris**.")
     'The capital is Paris.'
     """
-    return plain_reference(strip_thinking(text) if strip else text)
+    return plain_reference(_remove_comments(strip_thinking(text) if strip else text))
+
+
+def _remove_comments(text: str) -> str:
+    """Remove comments of HTML and Markdown, which no reader of the answer sees.
+
+    >>> _remove_comments("Rome<!-- or Paris -->.")
+    'Rome.'
+    """
+    first, *others = re.sub(r"(?m)^\[//\]: #.*$", "", text).split("<!--")
+    return first + "".join(other.partition("-->")[2] for other in others)
 
 
 def plain_reference(text: str) -> str:

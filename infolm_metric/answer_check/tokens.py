@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import lru_cache
 from itertools import pairwise
 
 LETTER, ALNUM = r"[^\W\d_]", r"[^\W_]"
@@ -158,9 +159,11 @@ def simplify(text: str) -> str:
     >>> simplify("Beyoncé lost -$5")
     'Beyonce lost $-5'
     """
-    decomposed = unicodedata.normalize("NFD", text.translate(BASE_LETTERS))
-    letters = (x for x in decomposed if x == "\u0338" or unicodedata.category(x) != "Mn")
-    return re.sub(rf"(?<!\S)([{DASHES}])([$€£])(?=\d)", r"\2\1", "".join(letters))
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFD", text.translate(BASE_LETTERS))
+        letters = (x for x in decomposed if x == "\u0338" or unicodedata.category(x) != "Mn")
+        text = "".join(letters)
+    return re.sub(rf"(?<!\S)([{DASHES}])([$€£])(?=\d)", r"\2\1", text)
 
 
 def _decimal(text: str, power: int = 0) -> str:
@@ -310,7 +313,8 @@ RULES = (
 SCANNER = re.compile("|".join(f"(?P<rule{i}>{rule.pattern})" for i, rule in enumerate(RULES)))
 
 
-def scan(text: str, has_capitals: bool | None = None) -> list[Token]:
+@lru_cache(256)  # rules of denials read a statement once per alias
+def scan(text: str, has_capitals: bool | None = None) -> tuple[Token, ...]:
     """Return all tokens of a simplified text, including articles.
 
     In texts without capitals, lower-case letters can be designators.
@@ -332,7 +336,7 @@ def scan(text: str, has_capitals: bool | None = None) -> list[Token]:
             if len(tokens) > 1 and tokens[-1].key == "to" and _is_small(key, tokens[-2].key):
                 tokens[-1] = replace(tokens[-1], other=f"{tokens[-2].key}-{key}")  # 10 to 20
             tokens.append(token)
-    return tokens
+    return tuple(tokens)
 
 
 def _other_name(text: str, match: re.Match[str], key: str) -> str:

@@ -228,8 +228,10 @@ def answers_folder(tmp_path_factory):
 @pytest.fixture
 def run_answers(run, answers_folder, tmp_path, monkeypatch):
     """Function that runs a command of tools.answers."""
-    for name in ("QUESTIONS", "RESAMPLES"):
+    for name in ("EDITS", "RESAMPLES"):
         monkeypatch.setattr(answers, name, 3)
+    for name in ("HACKED", "SEARCHED"):
+        monkeypatch.setattr(answers, name, dict.fromkeys(answers.SOURCES, 3))
     return lambda name: run("answers", name, answers_folder, "--scores", tmp_path)
 
 
@@ -254,7 +256,10 @@ def test_preferences_between_long_answers_are_compared_with_token_f1(run_answers
 @pytest.mark.filterwarnings("ignore:infolm")
 def test_errors_manipulations_and_speed_are_printed(run_answers):
     assert "wrong answer called likely correct: " in run_answers("errors")
-    assert "| empty | 0 / 0 | 0 / 0 | 0 / 0 | 0 / 0 |" in run_answers("hacks")
+    hacks = run_answers("hacks")
+    assert "| empty | 0.0 / 0.0 | 0.0 / 0.0 | 0.0 / 0.0 | 0.0 / 0.0 | 0.0 / 0.0 |" in hacks
+    assert "| EVOUNA | second |" in hacks
+    assert "| answer_check without guard |" in run_answers("search")
     assert "| 80 words, one reference of 100 words | 22 |" in run_answers("speed")
 
 
