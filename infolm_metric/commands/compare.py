@@ -14,7 +14,7 @@ import argparse
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,19 +23,10 @@ from infolm_metric.commands.messages import FailedError
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import Result, verdict_obstacles, warn
-from infolm_metric.core.settings import Settings
+from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles
 from infolm_metric.tables import read_parallel
 
-if TYPE_CHECKING:
-    from infolm_metric.core.scorer import Run
-
 TESTS = {"randomization": "approximate randomization", "bootstrap": "paired bootstrap"}
-# Counts that can prevent a verdict. Empty and very short texts cannot, because they are the
-# system's fault.
-COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistinguishable")
-SIGNIFICANCE_LEVEL = 0.05
-FEW = 10  # with fewer texts, tests miss most real differences, so there is no verdict
 FEW_FOR_BOOTSTRAP = 50  # with fewer texts, p < 0.05 for 7% of equal systems or more
 USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
@@ -53,7 +44,7 @@ def add_options(parser: Parser) -> None:
     options.add_resampling(group)
     text = (
         "exit with code 1 if a system is significantly worse than the first, or if the texts are "
-        f"out of domain (with fewer than {FEW} texts, only warn)"
+        f"out of domain (with fewer than {FEW_TEXTS} texts, only warn)"
     )
     group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_running(parser.add_argument_group("running"))
@@ -80,10 +71,13 @@ def run(arguments: argparse.Namespace) -> None:
     _warn_of_few(len(rows), arguments)
     systems: dict[str, list[dict[str, Any]]] = {}
     results = []
-    columns = range(len(names))
+    columns, progress = range(len(names)), options.progress_enabled(arguments.quiet)
     pairs = Pairs.of((row[column], row[len(names) :]) for column in columns for row in rows)
+    from infolm_metric.core.scorer import score_systems  # imports torch
+
     for metric_settings in settings:
-        run, result = _score(metric_settings, pairs, len(rows), arguments.quiet)
+        scorer = options.make_scorer(metric_settings)
+        run, result = score_systems(scorer, metric_settings, pairs, len(rows), progress)
         results.append(result)
         for name, scores in result.scores.items():
             bounds = run.scorer.bounds(run.settings, name)
@@ -97,17 +91,13 @@ def run(arguments: argparse.Namespace) -> None:
         "metrics": options.describe_metrics(results),
     }
     options.write_report(arguments, report, _lines(systems, len(rows), results, arguments))
-    if arguments.fail_if_worse and len(rows) >= FEW:
+    if arguments.fail_if_worse and len(rows) >= FEW_TEXTS:
         _check_none_worse(systems, results)
 
 
-def _obstacles(result: Result) -> list[str]:
-    """Return the reasons against verdicts."""
-    return verdict_obstacles({name: result.counts.get(name, 0) for name in COUNTS})
-
-
 def _all_obstacles(results: Iterable[Result]) -> list[str]:
-    return list(dict.fromkeys(chain.from_iterable(map(_obstacles, results))))
+    reasons = (comparison_obstacles(result.counts) for result in results)
+    return list(dict.fromkeys(chain.from_iterable(reasons)))
 
 
 def _check_none_worse(
@@ -131,11 +121,11 @@ def _check_none_worse(
 
 def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
     """Warn if there are too few texts for a verdict or for the paired bootstrap."""
-    if texts < FEW:
+    if texts < FEW_TEXTS:
         failure = ", and --fail-if-worse does not fail" if arguments.fail_if_worse else ""
         warnings.warn(
-            f"infolm: got {texts} texts. With fewer than {FEW}, systems get no verdict{failure}. "
-            "Add texts.",
+            f"infolm: got {texts} texts. With fewer than {FEW_TEXTS}, systems get no "
+            f"verdict{failure}. Add texts.",
             stacklevel=2,
         )
     elif texts < FEW_FOR_BOOTSTRAP and arguments.test == "bootstrap":
@@ -144,17 +134,6 @@ def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
             "paired bootstrap are too small. Use --test randomization, or add texts.",
             stacklevel=2,
         )
-
-
-def _score(settings: Settings, pairs: Pairs, texts: int, quiet: bool) -> tuple[Run[Any], Result]:
-    """Score all systems with the same token weights, from `texts` pairs per system."""
-    first = pairs.part(0, texts)
-    # The references are the same for all systems, so they are counted only once.
-    run = options.make_scorer(settings).prepare(settings, first.texts_by_side)
-    result = run.score(pairs, options.progress_enabled(quiet))
-    counts = {**result.counts, "blank_references": first.blank_references}
-    warn(counts, run.scorer.warning_messages)
-    return run, result
 
 
 def _rows(
@@ -173,7 +152,7 @@ def _rows(
 
     resamples, seed = arguments.resamples, arguments.seed
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
-    has_verdict = not _obstacles(result) and systems.shape[1] >= FEW
+    has_verdict = systems.shape[1] >= FEW_TEXTS and not comparison_obstacles(result.counts)
     is_bootstrap = arguments.test == "bootstrap"
     test = significance.paired_bootstrap if is_bootstrap else significance.approximate_randomization
     rows: list[dict[str, Any]] = []
@@ -183,8 +162,8 @@ def _rows(
         row |= {"p_value": None, "verdict": None}
         if rows:
             p = test(column, systems[0], resamples, seed)
-            better = (row["mean"] > rows[0]["mean"]) == result.higher_is_better
-            verdict = "unsure" if p >= SIGNIFICANCE_LEVEL else "better" if better else "worse"
+            difference = row["mean"] - rows[0]["mean"]
+            verdict = significance.system_verdict(difference, p, result.higher_is_better)
             row |= {"p_value": p, "verdict": verdict if has_verdict else None}
         rows.append(row)
     return rows
@@ -197,6 +176,7 @@ def _lines(
     arguments: argparse.Namespace,
 ) -> Iterator[str]:
     from infolm_metric.meta_evaluation.agreement import format_p_value
+    from infolm_metric.meta_evaluation.significance import SIGNIFICANCE_LEVEL
 
     table = []
     for name, rows in systems.items():
@@ -219,6 +199,6 @@ def _lines(
         f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
         f"({arguments.resamples} resamples, seed {arguments.seed}), not corrected for multiple "
         f"testing. Verdict: better or worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none "
-        f"with fewer than {FEW} texts.{none}"
+        f"with fewer than {FEW_TEXTS} texts.{none}"
     )
     yield from options.signature_lines(results, arguments)
