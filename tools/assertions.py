@@ -4,10 +4,10 @@
     python -m tools.assertions DATA --scores FOLDER [--csv tools/results]
 
 DATA is the folder described in tools/data.py. Scores of the bundled models are saved in FOLDER. In
-each of 1,000 resamples, two random systems of a data set get the same mean, by a shift of all scores
-of one of them. Then 10, 50, 100 or 200 samples are drawn with replacement, and the decision of
-`assert_not_worse` is taken on the two systems' scores for these samples (false alarms). For the
-power, the scores of the second system are also made worse by 0.2 standard deviations of its scores.
+each of 1,000 resamples, two random systems of a data set get equal means: all scores of one system
+are shifted. Then 10, 50, 100 or 200 samples are drawn with replacement, and `assert_not_worse`
+decides on the two systems' scores for these samples. For the power, the scores of the second system
+are also made worse by 0.2 of their standard deviation.
 """
 
 import argparse

@@ -128,16 +128,16 @@ def assert_not_worse(
     sign, better = (1, "higher") if result.higher_is_better else (-1, "lower")
     losses = [sign * (y - x) for x, y in zip(new_scores, old_scores, strict=True)]
     worst = losses.index(max(losses))
-    problem, reason = f"are significantly worse by {metric} ({better} is better)", ""
+    problem = f"are significantly worse by {metric} ({better} is better)"
+    reason = f"{sum(loss > 0 for loss in losses)} new texts score worse, most of all new[{worst}]: "
+    reason += f"{new_scores[worst]:.4f} instead of {old_scores[worst]:.4f}"
     if obstacles:
         problem = f"have no verdict by {metric}, because of {', '.join(obstacles)}"
-        reason = "The warnings contain the remedies. "
+        verdict, reason = "none", "The warnings contain the remedies."
     raise AssertionError(
         f"the new texts {problem}\n"
         f"score: {mean(new_scores):.4f} (new), {mean(old_scores):.4f} (old), p = {p_value:.2g}\n"
-        f"verdict: {'none' if obstacles else verdict} ({len(groups)} texts)\n"
-        f"reason: {reason}{sum(loss > 0 for loss in losses)} new texts score worse, most of all "
-        f"new[{worst}]: {new_scores[worst]:.4f} instead of {old_scores[worst]:.4f}\n"
+        f"verdict: {verdict} ({len(groups)} texts)\nreason: {reason}\n"
         f"signature: {result.signature}"
     )
 

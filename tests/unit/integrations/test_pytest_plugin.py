@@ -8,6 +8,7 @@ import pytest
 from infolm_metric import BaryScorer, InputError
 from infolm_metric.integrations.assertions import assert_answer, assert_not_worse, compare_scores
 from infolm_metric.meta_evaluation import approximate_randomization
+from tests.integration_files import write_shown
 from tests.project_files import ROOT
 
 pytest_plugins = ["pytester"]
@@ -33,6 +34,12 @@ def run(pytester, monkeypatch):
         return pytester.runpytest_subprocess("-p", plugin, *arguments)
 
     return run
+
+
+def test_documented_suite_passes(run, pytester):
+    write_shown(pytester.path)
+    result = run("", "test_answers.py")
+    result.assert_outcomes(passed=2)
 
 
 def test_answers_fail_unless_they_are_likely_correct_or_allowed(run):
