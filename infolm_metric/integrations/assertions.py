@@ -1,4 +1,4 @@
-"""Assertions on generated texts for test suites; the fixtures in pytest_plugin.py return them.
+"""Assertions on generated texts for test suites, which the fixtures in pytest_plugin.py return.
 
 They use the bundled models, which are loaded once per process. Invalid arguments raise InputError
 before a model is loaded.

@@ -44,7 +44,7 @@ def menli(**settings: Any) -> Scorer:
 
 @scorer(metrics=[mean(), stderr()])
 def answer_check(**settings: Any) -> Scorer:
-    """Check answers against reference answers; higher is better, and metadata has the verdict."""
+    """Check answers against reference answers, with the verdict in the metadata of each sample."""
     return sample_scorer("answer_check", settings)
 
 

@@ -89,7 +89,7 @@ def test_rows_with_invalid_texts_report_the_error(feedback):
     key = "expected_response"
     pairs = [("Armstrong", {key: 5}), ("Armstrong", {"answer": "x"}), (5, {key: "x"})]
     _, rows = feedback(make_scorer(), *pairs)
-    problems = [row["answer_check"].error.error_message for row in rows]
+    problems = [row["answer_check"].error_message for row in rows]
     for problem, part in zip(problems, ("got 5", "must contain", "got 5"), strict=True):
         assert part in problem
 

@@ -180,7 +180,7 @@ ANSWERS = [  # arguments of assert_answer, and part of the message
     (("Paris", [3]), r"references\[0\] must be a string, got 3"),
     (("Paris", np.array([1.5])), r"references\[0\] must be a string"),
     (("Paris", "Paris", "unclear"), r"allow must be a list of strings, got the string 'unclear'"),
-    (("Paris", "Paris", ["unclaer"]), "unknown verdict in allow 'unclaer'; did you mean 'unclear'"),
+    (("Paris", "Paris", ["unclaer"]), "unknown verdict in allow 'unclaer'. Did you mean"),
     (("Paris", "Paris", [True]), "unknown verdict in allow True"),
     (("Paris", "Paris", None), "allow must be a list of strings, got None"),
 ]
@@ -195,7 +195,7 @@ COMPARISONS = [  # arguments of assert_not_worse, and part of the message
     ((TEXTS, TEXTS, TEXTS[1:]), "at least 10, got 10, 10 and 9"),
     ((TEXTS[1:],) * 3, "at least 10, got 9, 9 and 9"),
     (([],) * 3, "at least 10, got 0, 0 and 0"),
-    ((TEXTS, TEXTS, TEXTS, "bertscor"), "unknown metric 'bertscor'; did you mean"),
+    ((TEXTS, TEXTS, TEXTS, "bertscor"), "unknown metric 'bertscor'. Did you mean"),
     ((TEXTS, TEXTS, TEXTS, ["bertscore"]), "unknown metric"),
 ]
 SETTINGS = [
