@@ -3,7 +3,7 @@
     nox -s lowest          # minimum versions in setup.cfg
     nox -s pinned          # versions in requirements.txt, as in .ci/run
     nox -s transport       # BaryScore with each supported release of POT
-    nox -s integrations    # latest lm-evaluation-harness, Inspect and TRL
+    nox -s integrations    # latest lm-evaluation-harness, Inspect, MLflow and TRL
     nox -s estimation      # comparison of infolm estimate with ppi-python
 
 Each session needs a few gigabytes of disk space for torch. CPU wheels are sufficient; set
@@ -25,7 +25,7 @@ PACKAGE = ".[plots,ray]"  # without gradio, which requires newer versions of oth
 TEST_TOOLS = ["accelerate", "hypothesis", "import-linter", "mpmath", "torchmetrics==1.9.0"]
 TEST_TOOLS += ["pytest>=8.4", "pytest-timeout>=2.3", "pytest-xdist>=3.8", "tokenizers>=0.23.3"]
 # Not installed with requirements.txt, because Inspect requires an older fsspec.
-HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200", "trl>=0.20"]
+HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200", "mlflow>=3.4", "trl>=0.20"]
 
 
 def lowest() -> list[str]:
@@ -68,7 +68,7 @@ def with_pot(session: nox.Session, pot: str) -> None:
 
 @nox.session(name="integrations")
 def with_harnesses(session: nox.Session) -> None:
-    """Test lm-evaluation-harness, Inspect and TRL with the pinned torch and transformers."""
+    """Test the integrations with the pinned torch and transformers."""
     lines = Path(__file__).with_name("requirements.txt").read_text().splitlines()
     pins = [line for line in lines if line.startswith(("torch==", "transformers=="))]
     session.install("-e", ".", *TEST_TOOLS, *HARNESSES, *pins)

@@ -1,5 +1,6 @@
-"""Files shown in docs/integrations.md, copied as a reader would copy them, and documents."""
+"""Files shown in docs/integrations.md, copied as a reader would copy them, and their data."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,9 +9,15 @@ from tests.random_pairs import random_pairs, write_lines
 
 SHOWN = re.compile(r"^```(?:py|yaml)\n# (?P<name>[\w.]+)\n(?P<content>.*?)^```$", re.DOTALL | re.M)
 
+ANSWERS = [
+    {"question": "Who was first on the moon?", "aliases": ["Neil Armstrong", "Armstrong"]},
+    {"question": "What is the capital of Australia?", "aliases": ["Canberra"]},
+    {"question": "Who painted the Mona Lisa?", "aliases": ["Leonardo da Vinci", "Leonardo"]},
+]
+
 
 def write_shown(folder: Path) -> list[dict[str, object]]:
-    """Write the files from the page and ten documents into the folder; return the documents."""
+    """Write the files from the page and their data into the folder; return the documents."""
     page = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
     for file in SHOWN.finditer(page):
         (folder / file["name"]).write_text(file["content"])
@@ -21,4 +28,6 @@ def write_shown(folder: Path) -> list[dict[str, object]]:
         for text, summary in pairs
     ]
     write_lines(folder / "documents.jsonl", documents)
+    write_lines(folder / "answers.jsonl", ANSWERS)
+    (folder / "summaries.json").write_text(json.dumps([[d["text"] for d in documents]] * 3))
     return documents

@@ -6,6 +6,7 @@ input).
 For example:
   infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled
   infolm compare theirs.txt mine.txt -r references.txt --metric infolm --metric menli
+  infolm compare --from lm-eval theirs.jsonl mine.jsonl --metric answer_check
 """
 
 from __future__ import annotations
@@ -14,37 +15,33 @@ import argparse
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from infolm_metric.commands import options
+from infolm_metric.commands import logs, options
 from infolm_metric.commands.messages import FailedError
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import Result, verdict_obstacles, warn
-from infolm_metric.core.settings import Settings
+from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles
 from infolm_metric.tables import read_parallel
 
-if TYPE_CHECKING:
-    from infolm_metric.core.scorer import Run
-
 TESTS = {"randomization": "approximate randomization", "bootstrap": "paired bootstrap"}
-# Counts that can prevent a verdict. Empty and very short texts cannot, because they are the
-# system's fault.
-COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistinguishable")
-SIGNIFICANCE_LEVEL = 0.05
-FEW = 10  # with fewer texts, tests miss most real differences, so there is no verdict
 FEW_FOR_BOOTSTRAP = 50  # with fewer texts, p < 0.05 for 7% of equal systems or more
-USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
+USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] (-r REFERENCES | --from HARNESS)"
 
 
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("systems and references")
     text = "plain text, one candidate per line (later systems are tested against the first)"
     group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
-    options.add_references(group, required=True)
+    options.add_references(group)
+    text = (
+        "each SYSTEM is a log: samples_*.jsonl of lm-eval, or a log of Inspect. Questions in all "
+        "logs are compared, with the mean score of each question's samples"
+    )
+    group.add_argument("--from", dest="source", choices=logs.READERS, help=text)
     options.add_metric(parser, multiple=True)
     options.add_output(parser.add_argument_group("output"))
     group = parser.add_argument_group("significance test")
@@ -53,7 +50,7 @@ def add_options(parser: Parser) -> None:
     options.add_resampling(group)
     text = (
         "exit with code 1 if a system is significantly worse than the first, or if the texts are "
-        f"out of domain (with fewer than {FEW} texts, only warn)"
+        f"out of domain (with fewer than {FEW_TEXTS} texts, only warn)"
     )
     group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_running(parser.add_argument_group("running"))
@@ -61,7 +58,9 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    names, paths = arguments.systems, [*arguments.systems, *arguments.references]
+    names, paths = arguments.systems, [*arguments.systems, *(arguments.references or ())]
+    if bool(arguments.source) == bool(arguments.references):
+        raise InputError("pass either --references, or --from for logs that contain references")
     if len(names) < 2 or len({*names}) < len(names):
         raise InputError(f"SYSTEM must name at least two different files, got {', '.join(names)}")
     options.check_output(arguments, *paths)
@@ -72,22 +71,41 @@ def run(arguments: argparse.Namespace) -> None:
             "--idf separate estimates token weights from each system's texts, so scores are not "
             "comparable. Use references, none, bundled or a file written by infolm idf."
         )
-    rows = [
-        [row["prediction"], *row["references"]] for _, row in read_parallel(paths[0], paths[1:])
-    ]
-    if len(rows) < 2:
-        raise InputError(f"{names[0]} must have at least two texts, got {len(rows)}. Add more.")
-    _warn_of_few(len(rows), arguments)
+    if arguments.source:
+        texts, references = logs.read_logs(arguments.source, names)
+    else:
+        rows = [
+            (row["prediction"], *row["references"]) for _, row in read_parallel(paths[0], paths[1:])
+        ]
+        texts = [[[row[system]] for row in rows] for system in range(len(names))]
+        references = [list(row[len(names) :]) for row in rows]
+    if len(references) < 2:
+        raise InputError(
+            f"{names[0]} must have at least two texts, got {len(references)}. Add more."
+        )
+    _warn_of_few(len(references), arguments)
     systems: dict[str, list[dict[str, Any]]] = {}
-    results = []
-    columns = range(len(names))
-    pairs = Pairs.of((row[column], row[len(names) :]) for column in columns for row in rows)
+    results, progress = [], options.progress_enabled(arguments.quiet)
+    # Numbers of samples, [systems * questions].
+    counts = np.array([len(samples) for system in texts for samples in system])
+    pairs = Pairs.of(
+        (text, group)
+        for system in texts
+        for samples, group in zip(system, references, strict=True)
+        for text in samples
+    )
+    from infolm_metric.core.scorer import score_systems  # imports torch
+
     for metric_settings in settings:
-        run, result = _score(metric_settings, pairs, len(rows), arguments.quiet)
+        scorer = options.make_scorer(metric_settings)
+        run, result = score_systems(
+            scorer, metric_settings, pairs, int(counts[: len(references)].sum()), progress
+        )
         results.append(result)
         for name, scores in result.scores.items():
             bounds = run.scorer.bounds(run.settings, name)
-            systems[run.settings.column(name)] = _rows(names, scores, bounds, result, arguments)
+            means = np.add.reduceat(scores, np.cumsum(counts) - counts) / counts
+            systems[run.settings.column(name)] = _rows(names, means, bounds, result, arguments)
     report = {
         "systems": systems,
         "against": names[0],
@@ -96,18 +114,14 @@ def run(arguments: argparse.Namespace) -> None:
         "seed": arguments.seed,
         "metrics": options.describe_metrics(results),
     }
-    options.write_report(arguments, report, _lines(systems, len(rows), results, arguments))
-    if arguments.fail_if_worse and len(rows) >= FEW:
+    options.write_report(arguments, report, _lines(systems, len(references), results, arguments))
+    if arguments.fail_if_worse and len(references) >= FEW_TEXTS:
         _check_none_worse(systems, results)
 
 
-def _obstacles(result: Result) -> list[str]:
-    """Return the reasons against verdicts."""
-    return verdict_obstacles({name: result.counts.get(name, 0) for name in COUNTS})
-
-
 def _all_obstacles(results: Iterable[Result]) -> list[str]:
-    return list(dict.fromkeys(chain.from_iterable(map(_obstacles, results))))
+    reasons = (comparison_obstacles(result.counts) for result in results)
+    return list(dict.fromkeys(chain.from_iterable(reasons)))
 
 
 def _check_none_worse(
@@ -131,11 +145,11 @@ def _check_none_worse(
 
 def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
     """Warn if there are too few texts for a verdict or for the paired bootstrap."""
-    if texts < FEW:
+    if texts < FEW_TEXTS:
         failure = ", and --fail-if-worse does not fail" if arguments.fail_if_worse else ""
         warnings.warn(
-            f"infolm: got {texts} texts. With fewer than {FEW}, systems get no verdict{failure}. "
-            "Add texts.",
+            f"infolm: got {texts} texts. With fewer than {FEW_TEXTS}, systems get no "
+            f"verdict{failure}. Add texts.",
             stacklevel=2,
         )
     elif texts < FEW_FOR_BOOTSTRAP and arguments.test == "bootstrap":
@@ -146,45 +160,35 @@ def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
         )
 
 
-def _score(settings: Settings, pairs: Pairs, texts: int, quiet: bool) -> tuple[Run[Any], Result]:
-    """Score all systems with the same token weights, from `texts` pairs per system."""
-    first = pairs.part(0, texts)
-    # The references are the same for all systems, so they are counted only once.
-    run = options.make_scorer(settings).prepare(settings, first.texts_by_side)
-    result = run.score(pairs, options.progress_enabled(quiet))
-    counts = {**result.counts, "blank_references": first.blank_references}
-    warn(counts, run.scorer.warning_messages)
-    return run, result
-
-
 def _rows(
     names: Sequence[str],
-    scores: Sequence[float],
+    scores: np.ndarray,
     bounds: tuple[float, float],
     result: Result,
     arguments: argparse.Namespace,
 ) -> list[dict[str, Any]]:
     """Return each system's mean, interval, p-value and verdict, from scores [systems * texts].
 
-    Intervals are clipped to the bounds of the score. The verdict is None if there are few texts, or
-    if `_obstacles` returns reasons.
+    Intervals are clipped to the bounds of the score, and p-values are corrected with Holm's method.
+    The verdict is None if there are few texts, or if `comparison_obstacles` returns reasons.
     """
     from infolm_metric.meta_evaluation import significance
 
     resamples, seed = arguments.resamples, arguments.seed
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
-    has_verdict = not _obstacles(result) and systems.shape[1] >= FEW
+    has_verdict = systems.shape[1] >= FEW_TEXTS and not comparison_obstacles(result.counts)
     is_bootstrap = arguments.test == "bootstrap"
     test = significance.paired_bootstrap if is_bootstrap else significance.approximate_randomization
+    p_values = significance.holm([test(x, systems[0], resamples, seed) for x in systems[1:]])
     rows: list[dict[str, Any]] = []
     for name, column in zip(names, systems, strict=True):
         low, high = np.clip(significance.mean_interval(column), *bounds).tolist()
         row = {"system": name, "mean": float(column.mean()), "low": low, "high": high}
         row |= {"p_value": None, "verdict": None}
         if rows:
-            p = test(column, systems[0], resamples, seed)
-            better = (row["mean"] > rows[0]["mean"]) == result.higher_is_better
-            verdict = "unsure" if p >= SIGNIFICANCE_LEVEL else "better" if better else "worse"
+            p = float(p_values[len(rows) - 1])
+            difference = row["mean"] - rows[0]["mean"]
+            verdict = significance.system_verdict(difference, p, result.higher_is_better)
             row |= {"p_value": p, "verdict": verdict if has_verdict else None}
         rows.append(row)
     return rows
@@ -197,6 +201,7 @@ def _lines(
     arguments: argparse.Namespace,
 ) -> Iterator[str]:
     from infolm_metric.meta_evaluation.agreement import format_p_value
+    from infolm_metric.meta_evaluation.significance import SIGNIFICANCE_LEVEL
 
     table = []
     for name, rows in systems.items():
@@ -213,12 +218,14 @@ def _lines(
     yield ""
     directions = options.describe_directions(results)
     reasons = ", ".join(_all_obstacles(results))
+    others = len(arguments.systems) - 1
+    corrected = f", corrected for {others} systems (Holm)" if others > 1 else ""
     none = f" No verdict, because of {reasons}." if reasons else ""
     yield (
         f"{texts} texts, {directions}. Intervals: Student's t over texts. Difference and "
         f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
-        f"({arguments.resamples} resamples, seed {arguments.seed}), not corrected for multiple "
-        f"testing. Verdict: better or worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none "
-        f"with fewer than {FEW} texts.{none}"
+        f"({arguments.resamples} resamples, seed {arguments.seed}){corrected}. Verdict: better or "
+        f"worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none with fewer than {FEW_TEXTS} "
+        f"texts.{none}"
     )
     yield from options.signature_lines(results, arguments)

@@ -18,6 +18,10 @@ from infolm_metric.core.signature import Signature
 
 TOO_MANY = 0.1  # fraction of tokens or texts above which scores are not meaningful
 FEW_DOCUMENTS = 10  # fewer distinct documents cause a warning
+FEW_TEXTS = 10  # with fewer, tests miss most differences between systems, so there is no verdict
+# Counts that can prevent the verdict on a system. Empty and very short texts cannot, because they
+# are the system's fault.
+SYSTEM_COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistinguishable")
 # Packages whose frames are skipped, so that a warning points to the user's line.
 CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
 _TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
@@ -109,6 +113,15 @@ def verdict_obstacles(counts: Mapping[str, int]) -> list[str]:
         "unknown tokens": (unknown, tokens),
     }
     return [reason for reason, (count, total) in fractions.items() if count > TOO_MANY * total]
+
+
+def comparison_obstacles(counts: Mapping[str, int]) -> list[str]:
+    """Return the reasons against a verdict on systems, apart from faults of their texts.
+
+    >>> comparison_obstacles({"texts": 20, "empty": 3, "pairs": 10, "out_of_domain": 4})
+    ['out-of-domain texts']
+    """
+    return verdict_obstacles({name: counts.get(name, 0) for name in SYSTEM_COUNTS})
 
 
 def is_reliable(counts: Mapping[str, int]) -> bool:

@@ -489,5 +489,20 @@ class Run(ABC, Generic[S]):
         return names | (equal - fields.keys()) | weights
 
 
+def score_systems(
+    scorer: Scorer[S], settings: S, pairs: Pairs, texts: int, verbose: bool = False
+) -> tuple[Run[S], Result]:
+    """Score the texts of several systems with the same token weights, and issue warnings.
+
+    `pairs` contains `texts` pairs of each system, with the same references in the same order.
+    """
+    first = pairs.part(0, texts)
+    # The references are the same for all systems, so they are counted only once.
+    run = scorer.prepare(settings, first.texts_by_side)
+    result = run.score(pairs, verbose)
+    warn({**result.counts, "blank_references": first.blank_references}, scorer.warning_messages)
+    return run, result
+
+
 def no_progress(fraction: float) -> None:
     """Ignore the completed fraction."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text, is_blank, is_missing
+from infolm_metric.metrics import find
 
 
 @contextmanager
@@ -34,6 +35,24 @@ def check_one_score(settings: Any) -> None:
             f"{settings.names_field} must be one name, because this framework expects one score, "
             f"got {list(settings.names)}"
         )
+
+
+def load_sample_scorer(name: str, settings: Mapping[str, Any]) -> Any:
+    """Return a metric's scorer for frameworks that score each sample as soon as it is finished.
+
+    `idf` is False by default. Raises InputError if the metric or a setting is unknown, if the
+    settings request several scores, or if IDF would be estimated from the samples.
+    """
+    metric = find(name)
+    has_idf = "idf" in metric.settings_type().__dataclass_fields__
+    scorer = metric.scorer_type()(**({"idf": False} if has_idf else {}) | dict(settings))
+    check_one_score(scorer.settings)
+    if scorer.settings.idf_sides:
+        raise InputError(
+            "idf must be False, 'bundled' or the path to a table, because samples are scored one "
+            f"at a time, got {scorer.settings.idf_sides[0]!r}"
+        )
+    return scorer
 
 
 def present_references(name: str, references: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 Each sample is scored as soon as it is finished, so IDF cannot be estimated from all samples: `idf`
 must be False, "bundled" or the path to a table. The settings are fields of `InfoLMSettings`,
-`BaryScoreSettings`, `BERTScoreSettings` or `MENLISettings`.
+`BaryScoreSettings`, `BERTScoreSettings`, `MENLISettings` or `AnswerCheckSettings`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from infolm_metric.core.checks import InputError
-from infolm_metric.core.settings import field_types
-from infolm_metric.integrations import check_one_score, present_references, require
-from infolm_metric.metrics import find
+from infolm_metric.integrations import load_sample_scorer, present_references, require
 
 with require("inspect-ai"):
     import anyio.to_thread
@@ -45,20 +42,18 @@ def menli(**settings: Any) -> Scorer:
     return sample_scorer("menli", settings)
 
 
+@scorer(metrics=[mean(), stderr()])
+def answer_check(**settings: Any) -> Scorer:
+    """Check answers against reference answers, with the verdict in the metadata of each sample."""
+    return sample_scorer("answer_check", settings)
+
+
 def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
     """Return an Inspect scorer that runs a metric in a thread.
 
     Samples without a target get the score NaN, which Inspect excludes from means.
     """
-    metric = find(name)
-    defaults = {"idf": False} if "idf" in field_types(metric.settings_type()) else {}
-    metric_scorer = metric.scorer_type()(**defaults | settings)
-    check_one_score(metric_scorer.settings)
-    if metric_scorer.settings.idf_sides:
-        raise InputError(
-            "idf must be False, 'bundled' or the path to a table, because samples are scored one "
-            f"at a time, got {metric_scorer.settings.idf_sides[0]!r}"
-        )
+    metric_scorer = load_sample_scorer(name, settings)
 
     async def score(state: TaskState, target: Target) -> Score:
         output = state.output.completion
@@ -67,6 +62,9 @@ def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
             reason = f"sample {state.sample_id!r} has no target, which {name} requires"
             return Score(value=math.nan, answer=output, explanation=reason)
         result = await anyio.to_thread.run_sync(metric_scorer.score, [output], [references])
-        return Score(value=result[name], answer=output, metadata={"signature": result["signature"]})
+        metadata = {"signature": result["signature"]}
+        if result.verdicts:
+            metadata["verdict"] = result.verdicts[0]  # None if it is withheld
+        return Score(value=result[name], answer=output, metadata=metadata)
 
     return score

@@ -2,7 +2,8 @@
 
 As with BLEU, references and outputs are collected, and the whole corpus is scored at the end. IDF
 is therefore estimated from all documents. Documents without a reference are left out. BERTScore is
-registered as infolm_bertscore, as in `evaluate`.
+registered as infolm_bertscore, as in `evaluate`. answer_check scores each document immediately, and
+also reports the fraction of each verdict.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
+from infolm_metric.answer_check.verdict import LIKELY_WRONG, VERDICTS
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
 from infolm_metric.core.results import user_stacklevel
@@ -25,6 +27,8 @@ with require("lm-eval"):
 
 # A document's references, the model's output, and the settings.
 Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
+# Verdicts by the name of the metric that reports their fraction.
+FRACTIONS = {f"answer_check_{word.replace(' ', '_')}": word for word in VERDICTS}
 
 
 @cache
@@ -69,6 +73,28 @@ def document_metric(name: str) -> Callable[..., Item]:
     return check
 
 
+def check_answer(
+    references: Sequence[Any], predictions: Sequence[str], **settings: Any
+) -> dict[str, float]:
+    """Return a document's score, and 1 for its verdict and 0 for other verdicts, by metric.
+
+    The arguments are as in `pass_through`. All values are NaN without a reference. Otherwise, all
+    verdicts are 0 if the verdict is withheld.
+
+    >>> [name for name, value in check_answer(["Rome"], ["Oslo"]).items() if value == 1]
+    ['answer_check_likely_wrong']
+    """
+    item = pass_through(references, predictions)
+    _warn_about_missing(not item[0], [item])
+    scorer = load_scorer("answer_check")
+    check_one_score(scorer.settings.replace(**settings))
+    if not item[0]:
+        return dict.fromkeys(["answer_check", *FRACTIONS], math.nan)
+    result = scorer.score([item[1]], [item[0]], **settings)
+    verdicts = {name: float(word == result.verdicts[0]) for name, word in FRACTIONS.items()}
+    return {"answer_check": float(result["answer_check"]), **verdicts}
+
+
 def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
     """Return the function that scores all documents in a task."""
 
@@ -105,11 +131,15 @@ def _warn_about_missing(left_out: int, documents: Sequence[Item]) -> None:
         warnings.warn(f"infolm: {problem}.", stacklevel=user_stacklevel())
 
 
+def _register(name: str, function: Any, aggregation: str, higher_is_better: bool) -> None:
+    options = {"higher_is_better": higher_is_better, "aggregation": aggregation}
+    register_metric(metric=name, output_type="generate_until", **options)(function)
+
+
 for name, metric in METRICS.items():
-    register_aggregation(metric.registered_name)(aggregation(name))
-    register_metric(
-        metric=metric.registered_name,
-        higher_is_better=metric.scorer_type().higher_is_better,
-        output_type="generate_until",
-        aggregation=metric.registered_name,
-    )(document_metric(name))
+    if name != "answer_check":
+        register_aggregation(metric.registered_name)(aggregation(name))
+        better = metric.scorer_type().higher_is_better
+        _register(metric.registered_name, document_metric(name), metric.registered_name, better)
+for name in ("answer_check", *FRACTIONS):
+    _register(name, check_answer, "nanmean", FRACTIONS.get(name) != LIKELY_WRONG)

@@ -21,6 +21,7 @@ from infolm_metric.meta_evaluation import correlations
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+SIGNIFICANCE_LEVEL = 0.05
 SCORES_PER_CHUNK = 1 << 23  # limits the memory that a chunk of resamples uses
 TOLERANCE = 1e-12  # smaller differences are rounding errors, for example from percentages
 
@@ -195,6 +196,20 @@ def approximate_randomization(
         signs = _draw_signs(random, min(step, resamples - start), len(differences))
         count += int((np.abs(signs @ differences) >= threshold).sum())
     return (count + 1) / (resamples + 1)
+
+
+def system_verdict(difference: float, p_value: float, higher_is_better: bool) -> str:
+    """Return the verdict on a system: "better" or "worse" if p < 0.05, otherwise "unsure".
+
+    `difference` is the system's mean score minus the other system's mean score, and `p_value` is
+    two-sided.
+
+    >>> system_verdict(0.1, 0.01, higher_is_better=False)
+    'worse'
+    """
+    if p_value >= SIGNIFICANCE_LEVEL:
+        return "unsure"
+    return "better" if (difference > 0) == higher_is_better else "worse"
 
 
 def soft_pairwise_accuracy(

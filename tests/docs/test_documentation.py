@@ -13,7 +13,7 @@ from infolm_metric.commands.main import main
 from tests import pages
 from tests.project_files import ROOT
 
-HARNESSES = (".lm_eval", ".inspect_ai")  # these need libraries that only nox installs
+HARNESSES = (".lm_eval", ".inspect_ai", ".mlflow")  # these need libraries that only nox installs
 MODULES = [infolm_metric.__name__] + [
     module.name
     for package in (infolm_metric, space.page)

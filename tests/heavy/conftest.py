@@ -5,6 +5,7 @@ The tests of a missing library are not collected.
 
 from importlib.util import find_spec
 
-LIBRARIES = {f"integrations/test_{name}.py": name for name in ("lm_eval", "inspect_ai", "trl")}
+HARNESSES = ("lm_eval", "inspect_ai", "mlflow", "trl")
+LIBRARIES = {f"integrations/test_{name}.py": name for name in HARNESSES}
 LIBRARIES["estimation/test_ppi.py"] = "ppi_py"
 collect_ignore = [path for path, library in LIBRARIES.items() if not find_spec(library)]

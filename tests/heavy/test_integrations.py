@@ -312,7 +312,7 @@ def test_inspect_rejects_idf_and_gives_nan_without_a_target(import_with_stubs, t
     assert 0 <= scored.value <= 1
 
 
-@pytest.mark.parametrize("module", ["lm_eval", "inspect_ai", "torchmetrics"])
+@pytest.mark.parametrize("module", ["lm_eval", "inspect_ai", "mlflow", "torchmetrics"])
 def test_error_on_a_missing_library_says_how_to_install_it(module, monkeypatch):
     package = module.replace("_", "-")
     integration = importlib.util.find_spec(f"infolm_metric.integrations.{module}")

@@ -15,7 +15,7 @@ from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
-from tools import answers, figures, layers, speed, study, train_nli
+from tools import answers, assertions, figures, layers, speed, study, train_nli
 from tools.data import READERS
 
 ROWS = [
@@ -194,6 +194,21 @@ def test_the_coverage_of_estimates_is_measured(run, data, tmp_path):
     tables = run("estimate", data, *options)
     assert "| LLM answers | 20 |" in tables and "| WMT 2015 | 100 |" in tables
     assert "| LLM answers | correctness | answer_check |" in tables
+
+
+def test_failures_of_assertions_are_measured(run, data, tmp_path):
+    table = run("assertions", data, "--scores", tmp_path, "--resamples", 5)
+    (row,) = (
+        line for line in table.splitlines() if line.startswith("| WebNLG 2020 | bundled Bary")
+    )
+    assert row.count("%") == 8
+
+
+def test_shifted_systems_fail_as_often_as_the_level_of_the_test():
+    random = np.random.default_rng(0)
+    grid = random.gumbel(size=(4, 50)) + random.gumbel(size=50) + np.arange(4)[:, None]
+    equal, worse = (assertions.failures(grid, 40, 300, difference) for difference in (0, 1))
+    assert equal < 0.05 and worse > 0.9
 
 
 CITIES = ["Paris", "Rome", "Oslo", "Lima", "Bern", "Kyiv", "Riga", "Cairo", "Tokyo", "Delhi"]

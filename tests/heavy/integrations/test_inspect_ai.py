@@ -1,5 +1,6 @@
 """Inspect logs scored as documented have the same scores as `compute` returns."""
 
+import json
 import math
 import os
 import statistics
@@ -15,9 +16,10 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 
-from infolm_metric import MENLI, InfoLM, InfoLMSettings, InputError
-from infolm_metric.integrations.inspect_ai import baryscore, bertscore, infolm, menli
-from tests.integration_files import write_shown
+from infolm_metric import MENLI, AnswerCheck, InfoLM, InfoLMSettings, InputError
+from infolm_metric.commands.main import main
+from infolm_metric.integrations.inspect_ai import answer_check, baryscore, bertscore, infolm, menli
+from tests.integration_files import ANSWERS, write_shown
 from tests.random_pairs import random_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are short
@@ -33,18 +35,18 @@ def documents(tmp_path, monkeypatch):
     return write_shown(tmp_path)
 
 
-def mock_model():
-    """Return a mock model that generates OUTPUTS in order."""
-    outputs = [ModelOutput.from_content("mockllm/model", output) for output in OUTPUTS]
+def mock_model(texts):
+    """Return a mock model that generates texts in order."""
+    outputs = [ModelOutput.from_content("mockllm/model", text) for text in texts]
     for output in outputs:
         output.usage = ModelUsage()  # otherwise a token table is downloaded
     return get_model("mockllm/model", custom_outputs=outputs)
 
 
-def evaluate(task, **settings):
+def evaluate(task, texts=OUTPUTS, **settings):
     """Run a task with the mock model and return its log."""
     (log,) = inspect_ai.eval(
-        task, model=mock_model(), max_connections=1, display="none", **settings
+        task, model=mock_model(texts), max_connections=1, display="none", **settings
     )
     assert log.status == "success", log.error
     return log
@@ -74,6 +76,37 @@ def test_documented_task_gives_the_score_of_compute(documents, monkeypatch, tmp_
     expected = assert_equal(log, metric, [document["summary"] for document in documents])
     assert sorted(sorted_outputs(log)) == sorted(OUTPUTS)
     assert log.samples[0].scores["infolm"].metadata == {"signature": expected["signature"]}
+
+
+def test_documented_task_reports_the_verdicts(documents, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(tmp_path)
+    import questions
+
+    answers = ["It was Armstrong.", "It is Sydney.", "Either Leonardo or Raphael."]
+    logs = [evaluate(questions.questions(), answers) for _ in range(2)]
+    scores = [sample.scores["answer_check"] for sample in logs[0].samples]
+    verdicts = [score.metadata["verdict"] for score in scores]
+    assert verdicts == ["likely correct", "likely wrong", "unclear"]
+    references = [row["aliases"] for row in ANSWERS]
+    assert_equal(logs[0], AnswerCheck(), references)
+    assert scores == [sample.scores["answer_check"] for sample in logs[1].samples]
+
+
+def test_logs_are_compared_by_command(documents, monkeypatch, tmp_path, capsys):
+    monkeypatch.syspath_prepend(tmp_path)
+    import questions
+
+    answers = [["Armstrong.", "Sydney.", "Raphael."], ["Armstrong.", "Canberra.", "Leonardo."]]
+    logs = [evaluate(questions.questions(), texts, log_dir=str(tmp_path)) for texts in answers]
+    paths = [log.location for log in logs]
+    command = ["compare", "--from", "inspect", *paths, "--metric", "answer_check", "--json"]
+    assert main(command) == 0
+    systems = json.loads(capsys.readouterr().out)["systems"]["answer_check"]
+    for system, texts in zip(systems, answers, strict=True):
+        expected = AnswerCheck().compute(
+            predictions=texts, references=[row["aliases"] for row in ANSWERS]
+        )
+        assert system["mean"] == pytest.approx(expected["answer_check"])
 
 
 def test_existing_log_can_be_scored_again(documents):
@@ -121,6 +154,8 @@ INVALID = [
     (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
     (baryscore, {"idf": True}, "idf must be False"),
     (bertscore, {"score": ["f1"]}, "score must be one name"),
+    (answer_check, {"thresholds": (0.6, 0.3)}, "thresholds"),
+    (answer_check, {"idf": False}, "unknown setting 'idf'"),
     (menli, {"combine_with": InfoLMSettings()}, "idf must be False"),
 ]
 

@@ -1,14 +1,23 @@
 """Documented tasks for lm-evaluation-harness report the score that `compute` returns."""
 
+import doctest
+import json
+import shutil
+import subprocess
+import sys
+
 import lm_eval
+import numpy as np
 import pytest
 import torch
 import transformers
 from lm_eval.tasks import TaskManager
 
-from infolm_metric import MENLI, InfoLM, InputError
-from infolm_metric.integrations.lm_eval import aggregation
-from tests.integration_files import write_shown
+from infolm_metric import MENLI, AnswerCheckScorer, BERTScorer, InfoLM, InputError
+from infolm_metric.commands.main import main
+from infolm_metric.integrations import lm_eval as integration
+from infolm_metric.integrations.lm_eval import FRACTIONS, aggregation, check_answer
+from tests.integration_files import ANSWERS, write_shown
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are few and short
 
@@ -78,6 +87,81 @@ def test_several_references_are_passed_by_process_results(language_model, tmp_pa
         predictions=outputs, references=[document["summaries"] for document in documents]
     )
     assert numbers["infolm,none"] == pytest.approx(expected["infolm"], abs=1e-6)
+
+
+def test_answers_get_the_fraction_of_each_verdict(language_model, tmp_path, monkeypatch):
+    write_shown(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    runs = [evaluate("answers", tmp_path, language_model) for _ in range(2)]
+    numbers, outputs = runs[0]
+    expected = AnswerCheckScorer().score(outputs, [row["aliases"] for row in ANSWERS])
+    assert numbers["answer_check,none"] == pytest.approx(expected["answer_check"], abs=1e-6)
+    for name, verdict in FRACTIONS.items():
+        assert numbers[f"{name},none"] == pytest.approx(expected["verdicts"].count(verdict) / 3)
+    assert runs[0] == runs[1]
+
+
+def test_a_metric_of_answers_becomes_four_metrics(language_model, tmp_path, monkeypatch):
+    write_shown(tmp_path)
+    task = (tmp_path / "answers.yaml").read_text()
+    (line,) = (line for line in task.splitlines() if line.startswith("process_results"))
+    (tmp_path / "answers.yaml").write_text(task.replace(line, ""))
+    monkeypatch.chdir(tmp_path)
+    numbers, outputs = evaluate("answers", tmp_path, language_model)
+    expected = AnswerCheckScorer().score(outputs, [row["aliases"][0] for row in ANSWERS])
+    assert numbers["answer_check,none"] == pytest.approx(expected["answer_check"], abs=1e-6)
+    fractions = [numbers[f"{name},none"] for name in FRACTIONS]
+    assert sum(fractions) == pytest.approx(1 - expected["verdicts"].count(None) / 3)
+
+
+def test_logs_are_compared_by_command(language_model, tmp_path, monkeypatch, capsys):
+    write_shown(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    command = ["lm_eval", "run", "--model", "hf", "--model_args", f"pretrained={language_model}"]
+    command += ["--include_path", ".", "--tasks", "summaries", "--output_path", "logs", "--device"]
+    command += ["cpu", "--log_samples"]
+    subprocess.run([sys.executable, "-m", *command], check=True, capture_output=True)
+    (log,) = tmp_path.glob("logs/**/samples_summaries_*.jsonl")
+    shutil.copy(log, "other.jsonl")
+    capsys.readouterr()
+    metric = ("--metric", "bertscore", "--model", "bundled", "--json")
+    assert main(["compare", "--from", "lm-eval", str(log), "other.jsonl", *metric]) == 0
+    one, other = json.loads(capsys.readouterr().out)["systems"]["bertscore"]
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    outputs, targets = [row["filtered_resps"][0] for row in rows], [row["target"] for row in rows]
+    expected = BERTScorer(model_name_or_path="bundled").score(outputs, targets)["bertscore"]
+    assert one["mean"] == other["mean"] == pytest.approx(expected) and other["p_value"] == 1
+
+
+def test_verdict_is_counted_for_the_document():
+    answers = ["It was Armstrong.", "It is Sydney.", "Either Leonardo or Raphael."]
+    for row, answer, verdict in zip(ANSWERS, answers, (0, 2, 1), strict=True):
+        values = check_answer([row["aliases"]], [answer])
+        assert [values[name] for name in FRACTIONS] == [float(n == verdict) for n in range(3)]
+    long = "The train to the north leaves at noon, and the train to the south leaves at night."
+    values = check_answer([long], ["Trains leave at noon and at night."])
+    assert [values[name] for name in FRACTIONS] == [0, 0, 0]  # withheld
+    with pytest.warns(UserWarning, match="1 documents have no reference"):
+        assert np.isnan([*check_answer([[None, " "]], ["Yes."]).values()]).all()
+
+
+INVALID_ANSWERS = [
+    ({"thresholds": [0.6, 0.3]}, "thresholds"),
+    ({"score": ["completeness"]}, "score must be one name"),
+    ({"temprature": 2}, "unknown setting 'temprature'"),
+    ({"predictions": ["a", "b"]}, "one output"),
+    ({"references": [3.0]}, "3.0"),
+]
+
+
+@pytest.mark.parametrize(("change", "problem"), INVALID_ANSWERS)
+def test_invalid_answers_are_rejected(no_model, change, problem):
+    with pytest.raises(InputError, match=problem):
+        check_answer(**{"references": ["a"], "predictions": ["b"], **change})
+
+
+def test_docstring_examples_print_the_documented_output():
+    assert doctest.testmod(integration).failed == 0
 
 
 INVALID = [

@@ -64,5 +64,5 @@ def test_a_trainer_optimises_the_rewards_of_two_metrics(policy, tmp_path, conver
     )
     trainer.train()
     (first, *_) = trainer.state.log_history
-    assert 0 <= first["rewards/menli_reward/mean"] <= 1
+    assert 0 <= first["rewards/answer_check_reward/mean"] <= 1
     assert first["rewards/baryscore_reward/mean"] < 0

@@ -2,10 +2,13 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from infolm_metric.meta_evaluation import holm
+from tests.project_files import ROOT
 from tests.random_pairs import random_pairs
 
 TEXTS = [row["references"][0] for row in random_pairs(60, longest=20)]
@@ -45,6 +48,30 @@ def test_compare_reports_the_means_of_score_and_a_verdict_per_system(infolm_outp
     assert [line.split()[-1] for line in lines[2:5]] == ["better", "worse", "unsure"]
     assert "higher is better" in "\n".join(lines)
     assert compare(*arguments, "--markdown").startswith("| metric | system | mean |")
+
+
+def test_p_values_of_several_systems_are_corrected(compare):
+    others, options = ["good.txt", "weak.txt", "same.txt"], ("-r", "truth.txt", "--json")
+    rows = json.loads(compare("fair.txt", *others, *options))["systems"]["toy"]
+    alone = [
+        json.loads(compare("fair.txt", other, *options))["systems"]["toy"][1]["p_value"]
+        for other in others
+    ]
+    assert [row["p_value"] for row in rows[1:]] == pytest.approx(holm(alone))
+    assert sum(row["p_value"] for row in rows[1:]) > 1.01 * sum(alone)
+    assert "corrected for 3 systems" in compare("fair.txt", *others, *options[:2])
+    assert "corrected" not in compare("fair.txt", "good.txt", *options[:2])
+
+
+def test_documented_command_fails_only_if_the_new_outputs_are_worse(infolm):
+    page = (ROOT / "docs/integrations.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^infolm (compare .* -r references.txt .*)$", page, re.MULTILINE)
+    Path("references.txt").write_text(Path("truth.txt").read_text())
+    for old, new, code in (("weak", "good", 0), ("same", "fair", 0), ("good", "weak", 1)):
+        for name, source in (("old", old), ("new", new)):
+            Path(f"{name}.txt").write_text(Path(f"{source}.txt").read_text())
+        results = [infolm(*command.split()) for _ in range(2)]
+        assert results[0][0] == code and results[0] == results[1]
 
 
 @pytest.mark.filterwarnings("ignore:infolm")

@@ -1,0 +1,241 @@
+"""The fixtures of the pytest plugin, in test suites that pytest itself runs."""
+
+import configparser
+
+import numpy as np
+import pytest
+
+from infolm_metric import BaryScorer, InputError
+from infolm_metric.integrations.assertions import assert_answer, assert_not_worse, compare_scores
+from infolm_metric.meta_evaluation import approximate_randomization
+from tests.integration_files import write_shown
+from tests.project_files import ROOT
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are few
+
+CITIES = ["Rome", "Oslo", "Lima", "Cairo", "Paris", "Tokyo", "Delhi", "Quito", "Accra", "Sofia"]
+REFERENCES = [f"The train to {city} leaves at {n} in the morning." for n, city in enumerate(CITIES)]
+BETTER = [text.replace("leaves", "departs") for text in REFERENCES]
+WORSE = [f"A dog barked at {n} black cats." for n in range(10)]
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Function that runs a test suite with the plugin that setup.cfg names."""
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    plugin = setup["options.entry_points"]["pytest11"].partition("=")[2].strip()
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def run(code, *arguments):
+        pytester.makepyfile(code)
+        return pytester.runpytest_subprocess("-p", plugin, *arguments)
+
+    return run
+
+
+def test_documented_suite_passes(run, pytester):
+    write_shown(pytester.path)
+    result = run("", "test_answers.py")
+    result.assert_outcomes(passed=2)
+
+
+def test_answers_fail_unless_they_are_likely_correct_or_allowed(run):
+    result = run("""
+        ALIASES = ["Neil Armstrong", "Armstrong"]
+
+        def test_right(assert_answer):
+            assert_answer("It was **Neil Armstrong**, in 1969.", ALIASES)
+
+        def test_wrong(assert_answer):
+            assert_answer("It was Buzz Aldrin.", ALIASES)
+
+        def test_unclear(assert_answer):
+            assert_answer("It is either Sydney or Canberra.", "Canberra")
+
+        def test_allowed(assert_answer):
+            assert_answer("It is either Sydney or Canberra.", "Canberra", allow=["unclear"])
+
+        def test_withheld(assert_answer):
+            assert_answer("def f(x): return {x[0]: x[1:]}", "Canberra")
+    """)
+    result.assert_outcomes(passed=2, failed=3)
+    lines = ["*AssertionError: *'likely wrong' (score 0.0*", "*reason: 0% of *"]
+    lines += ["*answer: 'It was Buzz Aldrin.'", "*signature: metric:answer_check|*"]
+    lines += ["*'unclear' (score 0.500)*", "*reason: The answer lists several candidates."]
+    lines += ["*verdict is None*", "*reason: *English texts*"]
+    result.stdout.fnmatch_lines(lines)
+    result.stdout.no_fnmatch_line("*check_text(*")  # the frames of the package are hidden
+
+
+def test_new_texts_fail_only_if_they_are_significantly_worse(run):
+    result = run(f"""
+        REFERENCES, BETTER, WORSE = {REFERENCES}, {BETTER}, {WORSE}
+
+        def test_better(assert_not_worse):
+            assert_not_worse(BETTER, WORSE, REFERENCES)
+
+        def test_worse(assert_not_worse):
+            assert_not_worse(WORSE, BETTER, REFERENCES)
+
+        def test_worse_by_a_metric_for_which_lower_is_better(assert_not_worse):
+            assert_not_worse(WORSE, BETTER, REFERENCES, metric="baryscore", idf=False)
+
+        def test_equal(assert_not_worse):
+            assert_not_worse(BETTER, BETTER, REFERENCES)
+    """)
+    result.assert_outcomes(passed=2, failed=2)
+    lines = ["*significantly worse by bertscore (higher is better)", "*score: * p = 0.002*"]
+    lines += ["*verdict: worse (10 texts)", "*reason: 10 new texts score worse*"]
+    lines += ["*signature: metric:bertscore|*", "*by baryscore (lower is better)"]
+    result.stdout.fnmatch_lines(lines)
+
+
+def test_texts_that_a_model_cannot_judge_fail():
+    random = np.random.default_rng(0)
+    texts = ["".join(random.choice(list("bcdfgh"), 60)) for _ in range(10)]
+    with pytest.raises(AssertionError, match=r"(?s)no verdict by bertscore.*verdict: none"):
+        assert_not_worse(texts, texts, texts)
+
+
+def test_message_is_the_same_in_each_run(run):
+    code = """
+        def test_wrong(assert_answer):
+            assert_answer("It was Buzz Aldrin.", ["Neil Armstrong"])
+    """
+    runs = [run(code, "-p", "no:cacheprovider") for _ in range(2)]
+    first, second = ([line for line in each.outlines if line[:1] == "E"] for each in runs)
+    assert first == second and len(first) >= 5
+
+
+def test_plugin_imports_no_library_unless_a_fixture_is_used(run):
+    result = run("""
+        import sys
+
+        def test_modules():
+            assert "infolm_metric.integrations.pytest_plugin" in sys.modules
+            assert not {"torch", "numpy", "transformers"} & {*sys.modules}
+    """)
+    result.assert_outcomes(passed=1)
+
+
+def test_workers_of_xdist_share_nothing_and_agree(run):
+    code = """
+        import pytest
+
+        @pytest.mark.parametrize("number", range(4))
+        def test_answer(assert_answer, number):
+            assert_answer("It was Buzz Aldrin." if number == 3 else "Armstrong", "Armstrong")
+    """
+    result = run(code, "-p", "xdist", "-n", "2")
+    result.assert_outcomes(passed=3, failed=1)
+
+
+def test_models_are_loaded_once_and_a_missing_model_fails_only_its_test(run):
+    result = run("""
+        import pytest
+        from infolm_metric.models import encoders, hidden_states
+
+        loads = []
+
+        @pytest.fixture(scope="session", autouse=True)
+        def count_loads():
+            from infolm_metric.models import checkpoints
+
+            load = checkpoints.load_weights
+
+            def counted(*arguments, **options):
+                loads.append(arguments)
+                return load(*arguments, **options)
+
+            with pytest.MonkeyPatch.context() as patch:
+                for module in (checkpoints, encoders, hidden_states):
+                    patch.setattr(module, "load_weights", counted)
+                yield
+
+        @pytest.mark.parametrize("number", range(3))
+        def test_answer(assert_answer, number):
+            assert_answer(f"It was Armstrong in 196{number + 7}.", "Armstrong")
+            assert len(loads) == 1
+
+        def test_missing(assert_answer):
+            assert_answer("Yes.", "No.", model_name_or_path="./no_model")
+
+        def test_later_answer(assert_answer):
+            assert_answer("It was Armstrong.", "Armstrong")
+    """)
+    result.assert_outcomes(passed=4, failed=1)
+    result.stdout.fnmatch_lines(["*OSError: *no_model*"])
+
+
+ANSWERS = [  # arguments of assert_answer, and part of the message
+    ((None, "Paris"), "answer must be a string, got None"),
+    ((["Paris"], "Paris"), "answer must be a string"),
+    ((5, "Paris"), "answer must be a string, got 5"),
+    (("Paris", None), "references must contain a text that is not blank, got None"),
+    (("Paris", []), "references must contain a text"),
+    (("Paris", ["", " "]), "references must contain a text"),
+    (("Paris", [3]), r"references\[0\] must be a string, got 3"),
+    (("Paris", np.array([1.5])), r"references\[0\] must be a string"),
+    (("Paris", "Paris", "unclear"), r"allow must be a list of strings, got the string 'unclear'"),
+    (("Paris", "Paris", ["unclaer"]), "unknown verdict in allow 'unclaer'. Did you mean"),
+    (("Paris", "Paris", [True]), "unknown verdict in allow True"),
+    (("Paris", "Paris", None), "allow must be a list of strings, got None"),
+]
+TEXTS = ["A cat sat."] * 10
+COMPARISONS = [  # arguments of assert_not_worse, and part of the message
+    ((None, TEXTS, TEXTS), "new must be a list of strings, got None"),
+    (("A cat sat.", TEXTS, TEXTS), "new must be a list of strings, got the string"),
+    ((TEXTS, [*TEXTS[1:], None], TEXTS), r"old\[9\] must be a string, got None"),
+    ((TEXTS, TEXTS, "A cat sat."), "references must be a list of strings"),
+    ((TEXTS, TEXTS, [*TEXTS[1:], []]), r"references\[9\]"),
+    ((TEXTS[1:], TEXTS, TEXTS), "at least 10, got 9, 10 and 10"),
+    ((TEXTS, TEXTS, TEXTS[1:]), "at least 10, got 10, 10 and 9"),
+    ((TEXTS[1:],) * 3, "at least 10, got 9, 9 and 9"),
+    (([],) * 3, "at least 10, got 0, 0 and 0"),
+    ((TEXTS, TEXTS, TEXTS, "bertscor"), "unknown metric 'bertscor'. Did you mean"),
+    ((TEXTS, TEXTS, TEXTS, ["bertscore"]), "unknown metric"),
+]
+SETTINGS = [
+    ("bertscore", {"temprature": 2}, "unknown setting 'temprature'"),
+    ("bertscore", {"score": ["f1", "recall"]}, "score must be one name"),
+    ("baryscore", {"idf": "separate"}, "idf must not be 'separate'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "problem"), ANSWERS)
+def test_invalid_answers_are_rejected_before_a_model_is_loaded(no_model, arguments, problem):
+    with pytest.raises(InputError, match=problem):
+        assert_answer(*arguments)
+
+
+@pytest.mark.parametrize(("arguments", "problem"), COMPARISONS)
+def test_invalid_texts_are_rejected_before_a_model_is_loaded(no_model, arguments, problem):
+    with pytest.raises(InputError, match=problem):
+        assert_not_worse(*arguments)
+
+
+@pytest.mark.parametrize(("metric", "settings", "problem"), SETTINGS)
+def test_invalid_settings_are_rejected_before_a_model_is_loaded(
+    no_model, metric, settings, problem
+):
+    with pytest.raises(InputError, match=problem):
+        assert_not_worse(TEXTS, TEXTS, TEXTS, metric, **settings)
+
+
+def test_arrays_and_tuples_are_accepted():
+    assert_answer(np.array(["It was Armstrong."])[0], np.array(["Neil Armstrong", "Armstrong"]))
+    assert_not_worse(np.array(BETTER), tuple(WORSE), [(text, "") for text in REFERENCES])
+
+
+def test_token_weights_come_from_the_references_of_one_system():
+    """Check the p-value against scores computed for each system alone."""
+    new, old = BETTER[:5] + WORSE[5:], WORSE[:4] + BETTER[4:]
+    scorer = BaryScorer(model_name_or_path="bundled")
+    scores = [scorer.score(texts, REFERENCES)["scores"] for texts in (new, old)]
+    p = approximate_randomization(*scores)
+    assert compare_scores(*scores, higher_is_better=False)[1] == p
+    with pytest.raises(AssertionError, match=f"p = {p:.2g}"):  # IDF weights of a template
+        assert_not_worse(new, old, REFERENCES, metric="baryscore")
