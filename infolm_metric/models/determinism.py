@@ -82,10 +82,10 @@ def uses_onednn(dtype: torch.dtype) -> bool:
 
     On AMD CPUs with AVX-512, MKL does not use AVX-512 and takes twice as long.
     """
-    name = getattr(torch.cpu, "get_capabilities", dict)().get("cpu_name", "")
+    name = getattr(torch.cpu, "get_capabilities", dict[str, str])().get("cpu_name", "")
     avx512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
-    available = torch.backends.mkldnn.is_available() and dtype == torch.float32
-    return available and avx512 and "AMD" in name
+    available: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return available and avx512 and "AMD" in name and dtype == torch.float32
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
