@@ -342,17 +342,22 @@ def fit(arguments: argparse.Namespace) -> None:
 def choose_thresholds(
     scores: np.ndarray, correct: np.ndarray, excluded: np.ndarray, parts: dict[str, np.ndarray]
 ) -> tuple[float, float]:
-    """Return the thresholds with the most verdicts within the error goals of all parts.
+    """Return the thresholds with the most verdicts within the error goals.
 
-    `excluded` rows are never called likely correct.
+    There are at most as many errors as if each part had its goal's rate. `excluded` rows are never
+    called likely correct.
     """
     highs, lows = [1.0], [0.0]
+    groups = [{key: part & side for key, part in parts.items()} for side in (~correct, correct)]
+    allowed = [
+        sum(GOALS[key][place] * group[key].sum() for key in parts)
+        for place, group in enumerate(groups)
+    ]
+    wrong, right = (np.any(list(group.values()), axis=0) for group in groups)
     for threshold in GRID:
         above, below = (scores >= threshold) & ~excluded, scores < threshold
-        errors = {key: (rate(above, part & ~correct), rate(below, part & correct))
-                  for key, part in parts.items()}  # fmt: skip
-        highs += [threshold] * all(errors[key][0] <= GOALS[key][0] for key in parts)
-        lows += [threshold] * all(errors[key][1] <= GOALS[key][1] for key in parts)
+        highs += [threshold] * bool((above & wrong).sum() <= allowed[0])
+        lows += [threshold] * bool((below & right).sum() <= allowed[1])
     return float(min(max(lows), min(highs))), float(min(highs))
 
 

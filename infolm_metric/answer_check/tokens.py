@@ -389,7 +389,7 @@ def answer_tokens(text: str) -> list[Token]:
     """
     text = simplify(text)
     return [
-        token for token in scan(text) if not (token.text.islower() and _is_article(text, token))
+        token for token in scan(text) if not (_is_article(text, token) and token.text.islower())
     ]
 
 
@@ -407,7 +407,7 @@ def reference_tokens(text: str) -> list[Token]:
     return [
         token
         for index, token in enumerate(tokens)
-        if not ((index == 0 or token.text.islower()) and _is_article(text, token))
+        if not (_is_article(text, token) and (index == 0 or token.text.islower()))
     ] or tokens
 
 
