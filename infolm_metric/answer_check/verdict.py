@@ -14,7 +14,7 @@ import numpy as np
 
 LIKELY_CORRECT, UNCLEAR, LIKELY_WRONG = VERDICTS = ("likely correct", "unclear", "likely wrong")
 # Scores below the first number are likely wrong, and scores from the second on likely correct.
-THRESHOLDS = (0.22, 0.73)
+THRESHOLDS = (0.25, 0.73)
 # Weight of token recall in the score against a short reference. The rest is the NLI score.
 RECALL_WEIGHT = 0.5
 # Largest score against a short reference that the answer denies or contradicts, that it lists with
@@ -26,7 +26,7 @@ LONG_WEIGHTS = (0.3, 0.3, 0.4)
 
 # Fractions of verdicts that annotators confirmed in the second halves of EVOUNA and DIVER-QA, and
 # of correct answers among all answers.
-CONFIRMED = {LIKELY_CORRECT: (0.99, 0.97), LIKELY_WRONG: (0.92, 0.88)}
+CONFIRMED = {LIKELY_CORRECT: (0.98, 0.97), LIKELY_WRONG: (0.92, 0.83)}
 CORRECT = (0.77, 0.72)
 VERDICT = "verdict: "  # prefix of the counts of verdicts
 
