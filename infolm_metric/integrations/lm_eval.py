@@ -85,7 +85,7 @@ def check_answer(
     ['answer_check_likely_wrong']
     """
     item = pass_through(references, predictions)
-    _warn_about_missing(not item[0], [item])
+    _warn_about_missing(0 if item[0] else 1, [item])
     scorer = load_scorer("answer_check")
     check_one_score(scorer.settings.replace(**settings))
     if not item[0]:
