@@ -38,16 +38,16 @@ SCORERS = {  # scorer and settings by column
 }
 TABLE = """
    infolm  one_pass        kl baryscore bertscore         e       e-c candidate
-  0.00000   0.00000   0.00000   0.00000   1.00000   0.93459   0.89355 The cat sat on the mat.
-  0.34558   0.16763   0.64773   0.33665   0.92374   0.94691   0.92871 A cat was sitting on the mat.
-  0.52730   0.25053   1.64369   0.55734   0.85305   0.43283   0.38318 The council passed the budget.
-  0.76412   0.33291   4.00208   0.73614   0.75679   0.04706  -0.63676 The river did not rise.
-  0.54527   0.32082   1.69033   0.61628   0.78113   0.19933  -0.18808 Tickets cost twelve dollars.
-  0.55766   0.29050   1.74324   0.57231   0.80798   0.15310   0.01216 Rain is expected tomorrow.
-  0.55411   0.43408   1.81145   0.80813   0.74609   0.00545  -0.90717 He plays the violin.
-  0.48691   0.22611   1.36717   0.49863   0.86211   0.46157   0.43079 Bananas are rich in potassium.
-  0.00000   0.36424   0.00000   0.52885   0.67917   0.04977  -0.87832 Yes
-  0.90116   0.42015   5.89024   1.06022   0.00000   0.00000  -1.00000
+  0.00000   0.00000   0.00000   0.00000   1.00000   0.95435   0.93442 The cat sat on the mat.
+  0.34558   0.16763   0.64773   0.33665   0.92374   0.94992   0.93084 A cat was sitting on the mat.
+  0.52730   0.25053   1.64369   0.55734   0.85305   0.50561   0.48012 The council passed the budget.
+  0.76412   0.33291   4.00208   0.73614   0.75679   0.02661  -0.80832 The river did not rise.
+  0.54527   0.32082   1.69033   0.61628   0.78113   0.43963   0.31728 Tickets cost twelve dollars.
+  0.55766   0.29050   1.74324   0.57231   0.80798   0.09468  -0.00393 Rain is expected tomorrow.
+  0.55411   0.43408   1.81145   0.80813   0.74609   0.01534  -0.48189 He plays the violin.
+  0.48691   0.22611   1.36717   0.49863   0.86211   0.53295   0.44531 Bananas are rich in potassium.
+  0.00000   0.36424   0.00000   0.52885   0.67917   0.02313  -0.93407 Yes
+  0.90116   0.42015   5.89024   1.06022   0.00000   0.00000  -1.00000 
 """
 ROWS = [line.split(maxsplit=len(SCORERS)) for line in TABLE.splitlines()[2:]]
 
