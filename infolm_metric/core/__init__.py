@@ -1,3 +1,3 @@
 """Functions and base classes shared by all metrics."""
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"

@@ -104,7 +104,7 @@ def test_padding_and_blocks_do_not_change_matrix_products(rule, count, in_place,
         (lambda rows: rows == 64, (64,)),
         (lambda rows: False, ()),
     ],
-    ids=str,
+    ids=("multiples of 64", "64 and 256", "64", "none"),
 )
 def test_the_probe_selects_all_block_sizes_with_the_same_rows(independent, blocks, monkeypatch):
     """Emulate a library whose rounding depends on some numbers of rows, as on CPUs with AMX."""
