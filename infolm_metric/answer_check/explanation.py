@@ -21,7 +21,7 @@ class Explanation:
         verdict: "likely correct", "unclear" or "likely wrong". None if there is no verdict.
         reason: the main reason of the score, in one sentence.
         matched: tokens of the reference in the answer.
-        missing: other tokens of the reference.
+        missing: other tokens of the reference, without optional ones such as a middle name.
         complete: statements of the reference, with the answer as the premise.
         correct: statements of the answer, with a long reference as the premise.
     """

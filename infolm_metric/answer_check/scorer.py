@@ -373,7 +373,7 @@ def _veto(
     if offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
     mentions = _mentions(answer, reference)
-    if all(exchanges_roles(text, reference.tokens) for text in mentions):
+    if mentions and all(exchanges_roles(text, reference.tokens) for text in mentions):
         return f"{mentions[0]!r} exchanges words of the reference"
     contradicted = bool(rows) and all(c > max(e, n) for e, n, c in rows)
     if contradicted and not overlap.missing and _same_spelling(answer, reference):

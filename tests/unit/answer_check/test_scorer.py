@@ -394,6 +394,10 @@ def test_a_foreign_sentence_with_an_english_name_gets_no_verdict(bundled):
     assert score_one(bundled, answer, ["Paris"])[1] is None
 
 
+def test_a_word_that_is_written_over_two_statements_is_scored(bundled):
+    assert score_one(bundled, "Wonder\nWoman flies.", ["Wonderwoman"])[0] > 0
+
+
 def test_hostile_texts_are_scored(bundled):
     texts = ["\u202eParis\u200b\u2066 \U0001f600", "(" * 500 + "Paris" + ")" * 500, "\u0301" * 99]
     assert len(bundled.score(texts, ["Paris"] * 3)["verdicts"]) == 3
@@ -441,16 +445,16 @@ def test_models_with_two_labels_are_rejected(tiny_nli, no_model):
 
 def test_an_explanation_contains_the_score_and_its_parts(bundled):
     answer = "<think>Buzz?</think>It was **Neil Armstrong**, in 1969."
-    explanation = bundled.explain(answer, "Neil Alden Armstrong")
+    explanation = bundled.explain(answer, "Commander Neil Armstrong")
     assert explanation.answer == "It was Neil Armstrong, in 1969."
-    assert (explanation.matched, explanation.missing) == (("Neil", "Armstrong"), ("Alden",))
-    score, verdict = score_one(bundled, answer, ["Neil Alden Armstrong"])
+    assert (explanation.matched, explanation.missing) == (("Neil", "Armstrong"), ("Commander",))
+    score, verdict = score_one(bundled, answer, ["Commander Neil Armstrong"])
     assert (explanation.score, explanation.verdict) == (pytest.approx(score), verdict)
     (statement,) = explanation.complete
-    assert statement.text == "Neil Alden Armstrong" and not explanation.correct
+    assert statement.text == "Commander Neil Armstrong" and not explanation.correct
     assert sum(statement.probabilities) == pytest.approx(1)
     lines = "\n".join(explanation.lines())
-    for text in (f"verdict: {verdict}", explanation.reason, "missing tokens: Alden", "e 0."):
+    for text in (f"verdict: {verdict}", explanation.reason, "missing tokens: Commander", "e 0."):
         assert text in lines
 
 
