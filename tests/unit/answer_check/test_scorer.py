@@ -454,7 +454,7 @@ def test_an_explanation_contains_the_score_and_its_parts(bundled):
     assert statement.text == "Commander Neil Armstrong" and not explanation.correct
     assert sum(statement.probabilities) == pytest.approx(1)
     lines = "\n".join(explanation.lines())
-    for text in (f"verdict: {verdict}", explanation.reason, "missing tokens: Alden", "e 0."):
+    for text in (f"verdict: {verdict}", explanation.reason, "missing tokens: Commander", "e 0."):
         assert text in lines
 
 
