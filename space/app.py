@@ -21,8 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 
 from infolm_metric.metrics import METRICS  # noqa: E402
 from page import compare_tab, file_tab, limits  # noqa: E402
-from page.appearance import INTRODUCTION, STYLE, THEME  # noqa: E402
-from page.scoring import EXPECTED_ERRORS, VIEWS, compare, refusal  # noqa: E402
+from page.appearance import INTRODUCTION, METRIC_NAMES, STYLE, THEME  # noqa: E402
+from page.scoring import EXPECTED_ERRORS, compare, refusal, score_by_all  # noqa: E402
+
+Choice = Literal["infolm", "baryscore", "bertscore", "menli", "answer_check", "all"]
 
 
 class BodyLimit:
@@ -47,14 +49,18 @@ class BodyLimit:
 def score(
     candidate: str,
     references: list[str],
-    metric: Literal["infolm", "baryscore", "bertscore", "menli", "answer_check"] = "infolm",
+    metric: Choice = "infolm",
     settings: dict[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> Any:
     """Score a candidate against its references and explain the score.
 
-    `settings` are keyword arguments of the metric, as listed in its metric card.
+    `settings` are keyword arguments of the metric, as listed in its metric card. With metric="all",
+    returns a list, and each metric takes the settings that it has. An entry has an "error" instead
+    of a score if only this metric cannot score the texts.
     """
     try:
+        if metric == "all":
+            return score_by_all(candidate, references, settings)
         return compare(metric, candidate, references, settings).as_dict()
     except EXPECTED_ERRORS as error:
         raise refusal(error) from None
@@ -96,7 +102,7 @@ def launch(demo: gr.Blocks, **options: Any) -> Any:
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", message="infolm: ")  # shown in the demo
     folder = Path(__file__).parent
-    names = {name: METRICS[name].registered_name for name in VIEWS}
+    names = {name: METRICS[name].registered_name for name in METRIC_NAMES}
     launch(
         build(next((x for x, name in names.items() if (folder / f"{name}.py").exists()), "infolm"))
     )

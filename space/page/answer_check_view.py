@@ -4,37 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import gradio as gr
-
-from .appearance import NO_VERDICT, TEXTS, ExplanationView
-from .components import table
+from .appearance import TEXTS, View, bars, escape, section, side_by_side, table, tokens
 
 CLASSES = ("entailment", "neutral", "contradiction")
-TOKEN_COLOURS = {"in the answer": "#14b8a6", "missing": "#f59e0b"}
 
 
-def make() -> list[Any]:
-    """Create the components that explain a score."""
-    words = TEXTS["answer_check"]
-    gr.Markdown(words["tokens"])
-    with gr.Row():
-        answer = gr.Textbox(label="Answer as compared", lines=2, max_lines=12, min_width=280)
-        tokens = gr.HighlightedText(
-            label="Tokens of the reference",
-            color_map=TOKEN_COLOURS,
-            show_legend=True,
-            show_inline_category=False,
-            min_width=280,
-            elem_classes="tokens",
-            elem_id="reference-tokens",
-        )
-    gr.Markdown(words["statements"])
-    widths = ["27%", "31%", "14%", "14%", "14%"]
-    return [answer, tokens, table("", ["of", "statement", *"enc"], widths, elem_id="statements")]
-
-
-def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
-    """Explain the score and the verdict of an answer against a single reference."""
+def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> View:
+    """Explain the score and the verdict of an answer against a reference, as data and as HTML."""
     explanation = scorer.explain(candidate, reference, **settings)
     statements = [
         {"of": side, "text": each.text, **dict(zip(CLASSES, each.probabilities, strict=True))}
@@ -42,24 +18,39 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> Expla
         for each in group
     ]
     names = ("reason", "answer", "matched", "missing")
-    details = {name: getattr(explanation, name) for name in names} | {"statements": statements}
-    parts = zip(TOKEN_COLOURS, (explanation.matched, explanation.missing), strict=True)
-    return ExplanationView(
-        details=details,
-        updates=[
-            explanation.answer,
-            [(token, part) for part, tokens in parts for token in tokens],
-            [
-                [side, text, *(f"{value:.0%}" for value in probabilities)]
-                for side, text, *probabilities in map(dict.values, statements)
-            ],
-        ],
+    found, missing = explanation.matched, explanation.missing
+    parts = []
+    if found or missing:
+        parts.append(("Tokens of the reference found", len(found) / len(found + missing), "both"))
+    if explanation.complete:
+        entailed = [each.probabilities[0] for each in explanation.complete]
+        parts.append(("Reference entailed by the answer", sum(entailed) / len(entailed), "both"))
+    marked = [(token, "found") for token in found] + [(token, "missing") for token in missing]
+    rows = [
+        [side, text, *(f"{value:.0%}" for value in probabilities)]
+        for side, text, *probabilities in map(dict.values, statements)
+    ]
+    page = [
+        section("answer_check", "parts", bars("Parts of the score", parts, 1.0)) if parts else "",
+        section(
+            "answer_check",
+            "tokens",
+            side_by_side(
+                f'<div class="tokens"><b>Answer as compared</b><p class="plain">'
+                f"{escape(explanation.answer)}</p></div>",
+                tokens("Tokens of the reference: found, <u>missing</u>", marked),
+            ),
+        ),
+        section("answer_check", "statements", table(["of", "statement", "e", "n", "c"], rows)),
+    ]
+    return {name: getattr(explanation, name) for name in names} | {"statements": statements}, (
+        "".join(page)
     )
 
 
 def verdict(answer: Any) -> tuple[str, str]:
     """Return the verdict on the answer, and its reason."""
-    (word,) = answer.verdicts
+    (word,) = answer.result.verdicts
     if word is None:
-        return NO_VERDICT, TEXTS["notes"]["withheld"]
-    return word.capitalize(), answer.view.details["reason"]
+        return "No verdict", TEXTS["notes"]["withheld"]
+    return word.capitalize(), answer.view[0]["reason"]

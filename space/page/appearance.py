@@ -1,13 +1,11 @@
-"""Appearance of the demo: theme, texts and HTML cards, which escape user input."""
+"""Appearance of the demo: theme, texts and HTML parts, which escape user input."""
 
 from __future__ import annotations
 
-import math
+import html
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +28,17 @@ THEME = gr.themes.Soft(
     link_text_color_dark="*primary_300",
     background_fill_primary="*neutral_50",  # the theme's default, which `set` discards
 )
-CANDIDATE, REFERENCE, NEUTRAL = "#e07a3f", "#2a9d8f", "#6366f1"  # colors
-WEIGHT_COLOURS = {"none": "#e2e8f0", "little": "#c7d2fe", "some": "#a5b4fc"}
-WEIGHT_COLOURS |= {"much": "#818cf8", "most": "#6366f1"}
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
+METRIC_NAMES = TEXTS["names"]
 INTRODUCTION = TEXTS["compare"]["introduction"]
-if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, where visitors can read the Space's code
-    INTRODUCTION += f" · [Code](https://huggingface.co/spaces/{SPACE}/tree/main)"
+if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, where visitors can read the Space's files
+    INTRODUCTION += TEXTS["compare"]["hub"].format(space=SPACE)
 
 LOWER = "lower is closer, 0 for identical texts"
 HIGHER = "higher is better, at most 1"
-NO_VERDICT = "No verdict"
+View = tuple[dict[str, Any], str]  # explanation of a score, as data and as HTML
 STYLE = Path(__file__).with_name("style.css")
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExplanationView:
-    """Explanation of a score."""
-
-    details: dict[str, Any]  # "why" in the API's response
-    updates: list[Any]  # an update for each component that `make` returns
+LEVELS = 4  # of the colors of tokens, besides 0
 
 
 def number(value: float) -> str:
@@ -68,12 +57,6 @@ def count(amount: int, noun: str) -> str:
     ('1 pair', '1,234 pairs')
     """
     return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
-
-
-def notice(text: str, kind: str = "waiting") -> str:
-    """Return an HTML card with a message instead of a score."""
-    role = "alert" if kind == "refused" else "status"
-    return f'<div class="card {kind}" role="{role}"><p>{escape(shorten(text))}</p></div>'
 
 
 def shorten(message: str) -> str:
@@ -111,53 +94,80 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     return lines
 
 
-def score_card(answer: Any, note: str = "") -> str:
-    """Return an HTML card with the verdict, the score on a scale, and notes."""
-    baseline, readable = answer.baseline, answer.readable
-    words = TEXTS["notes"]
-    reason = answer.special[1]
-    lines = [escape(reason)] if readable and reason else []
-    if readable:
-        lines.append(words["higher" if answer.higher_is_better else "lower"])
-    if answer.verdict == NO_VERDICT and not reason:
-        lines.append(words["unknown"])
-    elif readable and baseline:
-        lines.append(unrelated_words(baseline))
-    items = "".join(f"<li>{line}</li>" for line in lines + notes(answer.warnings))
-    sense = "not meaningful" if not readable else HIGHER if answer.higher_is_better else LOWER
-    return (
-        f'<div class="card"><p class="verdict">{answer.verdict}</p>'
-        f'<div class="score-line"><span class="score">{number(answer.score)}</span>'
-        f'<span class="fine">{answer.name}: {sense}</span></div>'
-        f'{_gauge(answer) if readable else ""}<ul class="fine">{items}</ul>'
-        f"{note and f'<p class=lesson>{note}</p>'}</div>"
-    )
+# HTML parts. Strings in `items` and `rows` are escaped.
 
 
-def _gauge(answer: Any) -> str:
-    """Return an HTML bar that shows the score on a scale.
+def escape(text: object) -> str:
+    """Escape markup, and the characters that start an expression in Gradio's templates.
 
-    A band marks the range of unrelated texts or of unclear answers.
+    >>> escape("<b>${1 + 1} {{value}}")
+    '&lt;b&gt;&#36;&#123;1 + 1} &#123;&#123;value}}'
     """
-    baseline, (origin, end) = answer.baseline, answer.bounds
-    low, high = (baseline.deciles[0], baseline.deciles[-1]) if baseline else (0.0, 0.0)
-    low, high = answer.thresholds or (low, high)
-    first = f"{origin:.4g}: {'minimum' if answer.higher_is_better else 'identical'}"
-    last = f"{end:.4g}: maximum"
-    # BaryScore's upper bound, 4, is too far from typical scores to be shown.
-    if math.isinf(end) or answer.metric == "baryscore":
-        end, last = 1.25 * max(answer.score, high, 1e-9), "less similar"
-    values = (low, high, answer.score)
-    start, stop, position = (100 * min(1.0, (v - origin) / (end - origin)) for v in values)
-    name = "unclear" if answer.thresholds else "unrelated texts"
-    band = (
-        f'<div class="band" style="left:{start:.1f}%;width:{stop - start:.1f}%"></div>'
-        f'<span class="band-name" style="left:{start:.1f}%">{name}</span>'
+    return html.escape(str(text)).replace("{", "&#123;").replace("$", "&#36;")
+
+
+def notice(text: str, kind: str) -> str:
+    """Return an HTML card with a message."""
+    role = "alert" if kind == "refused" else "status"
+    return f'<div class="card {kind}" role="{role}"><p>{escape(shorten(text))}</p></div>'
+
+
+def section(metric: str, name: str, *parts: str) -> str:
+    """Return a titled part of an explanation."""
+    words = TEXTS[metric][name]
+    body = f"<p>{words['text']}</p>" if "text" in words else ""
+    return f"<section><h3>{words['title']}</h3>{body}{''.join(parts)}</section>"
+
+
+def details(title: str, *parts: str) -> str:
+    """Return a part that is shown on demand."""
+    return f"<details><summary>{title}</summary>{''.join(parts)}</details>"
+
+
+def side_by_side(*parts: str) -> str:
+    """Return parts that are next to each other if the window is wide enough."""
+    return f'<div class="side-by-side">{"".join(parts)}</div>'
+
+
+def items(values: Iterable[str]) -> str:
+    """Return a list of sentences."""
+    return f"<ul>{''.join(f'<li>{escape(value)}</li>' for value in values)}</ul>"
+
+
+def code(label: str, text: str) -> str:
+    """Return code with a button that copies it."""
+    button = f'<button type="button" class="copy" aria-label="Copy: {label}">Copy</button>'
+    return f'<div class="code"><b>{label}</b>{button}<pre>{escape(text)}</pre></div>'
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+    """Return a table of texts and numbers."""
+    head = "".join(f'<th scope="col">{escape(header)}</th>' for header in headers)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
     )
     return (
-        f'<div class="gauge" role="img" aria-label="{number(answer.score)} on a scale from '
-        f'{origin:.4g} to {end:.4g}"><div class="bar">'
-        f'<div class="fill" style="width:{position:.2f}%"></div>'
-        f'{band if high else ""}</div></div><div class="ends"><span>{first}</span>'
-        f"<span>{last}</span></div>"
+        f'<div class="table"><table>{caption and f"<caption>{caption}</caption>"}'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def bars(title: str, rows: Sequence[tuple[str, float, str]], most: float = 0.0) -> str:
+    """Return a bar per word, for rows of word, fraction and color. `most` fills a bar."""
+    most = max([most, 1e-12, *(value for _, value, _ in rows)])
+    body = "".join(
+        f'<tr><th scope="row">{escape(word)}</th><td class="track"><i class="{color}" '
+        f'style="width:{100 * value / most:.1f}%"></i></td><td>{value:.1%}</td></tr>'
+        for word, value, color in rows
+    )
+    return f'<table class="bars"><caption>{title}</caption><tbody>{body}</tbody></table>'
+
+
+def tokens(title: str, values: Iterable[tuple[str, float | str]]) -> str:
+    """Return the tokens of a text, each with a color: a name, or a number from 0 to 1."""
+    marks = (
+        (token, c if isinstance(c, str) else f"level-{round(LEVELS * min(1.0, max(0.0, c)))}")
+        for token, c in values
+    )
+    body = " ".join(f'<span class="token {color}">{escape(token)}</span>' for token, color in marks)
+    return f'<div class="tokens"><b>{title}</b><p>{body}</p></div>'

@@ -1,133 +1,103 @@
-"""Tab "Compare": inputs, score and explanation for two texts."""
+"""Tab "Compare": two texts, a card with the scores by all metrics, and the explanation of one."""
 
 from __future__ import annotations
 
-import shlex
 import tomllib
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from gradio.components import Component
-from pydantic import BaseModel
 
 from . import events, limits
-from .appearance import notice, score_card
-from .components import make_reproduction
-from .scoring import EXPECTED_ERRORS, VIEWS, Answer, compare
-from .settings import QUIET, SCORERS, make_controls, read_settings
+from .appearance import METRIC_NAMES
+from .card import card, explanation, sentence
+from .scoring import EXPECTED_ERRORS, Answer, compare, compare_by_all, refusal
+from .settings import QUIET, divide_settings, make_controls, read_settings
 
-EXAMPLES = tomllib.loads(Path(__file__).with_name("examples.toml").read_text())["examples"]
+FOLDER = Path(__file__).parent
+EXAMPLES = tomllib.loads((FOLDER / "examples.toml").read_text(encoding="utf-8"))["examples"]
 NOTES: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
-WAITING = notice("Press “Compare” to score the candidate.")
+WAITING = card("Press “Compare” to score the candidate.")
 # Update that hides the explanation but keeps its space, so that the layout does not change.
-HIDDEN: dict[str, Any] = {"elem_classes": ["blank"]}
-FLAGS = {"model_name_or_path": "model", "information_measure": "measure"}
-CODE = """\
-from infolm_metric import {scorer}
-
-scorer = {scorer}({settings})
-result = scorer.score([{candidate!r}], [{references!r}])
-print(result["{metric}"])
-"""
+HIDDEN: dict[str, Any] = gr.update(elem_classes=["blank"])
+SCRIPT = (FOLDER / "card.js").read_text(encoding="utf-8")
 
 
 def build(metric: str) -> None:
-    """Build the tab, which initially shows the first example scored with the metric."""
+    """Build the tab, which initially shows the first example and the explanation of `metric`."""
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(pair["name"], size="sm", min_width=140) for pair in EXAMPLES]
-    with gr.Row(equal_height=False):
-        with gr.Column(scale=1, min_width=300):
+    with gr.Row(equal_height=False, elem_classes="inputs"):
+        with gr.Column(scale=4, min_width=300):
             boxes = _make_boxes()
-            radio, controls = make_controls("Metric", metric)
             compare_button = gr.Button("Compare", variant="primary", size="lg", elem_id="compare")
-        with gr.Column(scale=1, min_width=300):
-            card = gr.HTML(WAITING, elem_id="score", padding=False)
-    groups, components = {}, {}
-    with gr.Column(elem_id="why") as why:
-        for name, view in VIEWS.items():
-            with gr.Column(visible=name == metric, elem_id=f"why-{name}") as groups[name]:
-                components[name] = view.make()
-        reproduction = make_reproduction()
+            controls = make_controls()
+        with gr.Column(scale=5, min_width=300, elem_classes="sticky"):
+            shown = gr.HTML(WAITING, elem_id="score", js_on_load=SCRIPT)
+    opened = gr.Textbox(metric, visible="hidden", label="metric")
+    why = gr.HTML(elem_id="why", js_on_load="element.onclick = event => infolm.copy(event)")
 
-    def show(answer: Answer) -> dict[Component, Any]:
-        note = NOTES.get((answer.candidate, *answer.references), "")
-        return {card: score_card(answer, note)}
-
-    def explain(answer: Answer) -> dict[Component, Any]:
-        return {
-            why: gr.update(elem_classes=[]),
-            **{group: gr.update(visible=name == answer.metric) for name, group in groups.items()},
-            **dict(zip(components[answer.metric], answer.view.updates, strict=True)),
-            **dict(zip(reproduction, reproduce(answer), strict=True)),
-        }
-
-    def answer(*values: Any) -> Iterator[dict[Component, Any]]:
-        texts, (name, *settings) = values[: len(boxes)], values[len(boxes) :]
-        candidate, *group = (text or "" for text in texts)
+    def read(values: tuple[Any, ...]) -> tuple[str, list[str], dict[str, Any]]:
+        candidate, *group = (text or "" for text in values[: len(boxes)])
         references = [text for text in group if text.strip()] or group[:1]
-        try:
-            scored = compare(name, candidate, references, read_settings(name, settings))
-            yield show(scored)
-            yield explain(scored)
-        except EXPECTED_ERRORS as error:
-            yield {card: notice(str(error), "refused"), why: gr.update(**HIDDEN)}
+        return candidate, references, read_settings(values[len(boxes) :])
 
-    setting_edits = [control.input for control in (radio, *controls)]
-    events.answer(
-        answer,
-        triggers=[compare_button.click, *(box.submit for box in boxes), *setting_edits],
-        edits=[*(box.change for box in boxes), *setting_edits],
-        inputs=[*boxes, radio, *controls],
-        outputs=[card, why, *groups.values(), *chain(*components.values()), *reproduction],
-        notice=WAITING,
-        hidden=HIDDEN,
-        show_progress_on=card,
-        **limits.QUEUE,
-    )
+    def answer(*values: Any) -> Iterator[dict[Any, Any]]:
+        try:
+            for html in compare_step_by_step(*read(values)):
+                yield {shown: html}
+        except EXPECTED_ERRORS as error:
+            yield {shown: card(str(error), kind="refused"), why: HIDDEN}
+
+    def explain(metric: str, *values: Any) -> Iterator[dict[Any, Any]]:
+        candidate, references, settings = read(values)
+        try:
+            own = divide_settings(settings).get(metric)
+            html = explanation(compare(metric, candidate, references, own))
+        except EXPECTED_ERRORS as error:  # of a request that the page does not send
+            raise refusal(error) from None
+        yield {opened: metric, why: gr.update(value=html, elem_classes=[])}
+
+    submits = [compare_button.click, *(box.submit for box in boxes)]
+    setting_edits = [control.input for control in controls]
+    inputs = [*boxes, *controls]
+    triggers, edits = [*submits, *setting_edits], [*(box.change for box in boxes), *setting_edits]
+    blank = {shown: WAITING, why: HIDDEN}
+    options: dict[str, Any] = {"edits": edits, "after": events.OPEN, **limits.QUEUE}
+    events.answer(answer, triggers, inputs, [shown, why], blank, **options)
+    gr.on(submits, None, js=events.SCROLL, **QUIET)
+    options = {"before": events.READ_METRIC, **limits.QUEUE}
+    outputs = [opened, why]
+    events.answer(explain, [shown.click], [opened, *inputs], outputs, {why: HIDDEN}, **options)
     for button, example in zip(buttons, EXAMPLES, strict=True):
         texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
         # The browser fills in the texts without a request, and then presses “Compare”.
-        choice = repr(example["metric"]) if "metric" in example else "metric"
-        fill = f"metric => [...{texts!r}, {choice}]"
-        button.click(None, radio, [*boxes, radio], js=fill, **QUIET).then(
+        button.click(None, None, boxes, js=f"() => {texts!r}", **QUIET).then(
             None, js=events.PRESS, **QUIET
         )
-    example = EXAMPLES[0]
-    opening = compare(metric, example["candidate"], [example["reference"]])
-    for component, update in {**show(opening), **explain(opening)}.items():
-        _open_with(component, update)
-
-
-def _open_with(component: Component, update: Any) -> None:
-    """Set a component's initial state. A load event could run before the build is complete."""
-    changes = update if isinstance(update, dict) and "__type__" in update else {"value": update}
-    for name, value in changes.items():
-        value = component.postprocess(value) if name == "value" else value
-        setattr(component, name, value.model_dump() if isinstance(value, BaseModel) else value)
-
-
-def reproduce(answer: Answer) -> list[str]:
-    """Return Python code and a command that omit default settings, and the signature.
-
-    Both name the model even if it is the default, which depends on environment variables.
-    """
-    defaults = vars(SCORERS[answer.metric]().settings) | {"model_name_or_path": None}
-    settings = {k: v for k, v in answer.settings.items() if v != defaults[k]}
-    code = CODE.format(
-        scorer=SCORERS[answer.metric].__name__,
-        settings=", ".join(f"{k}={v!r}" for k, v in settings.items()),
-        candidate=answer.candidate,
-        references=answer.references,
-        metric=answer.metric,
+    pair = EXAMPLES[0]["candidate"], [EXAMPLES[0]["reference"]]
+    *_, opening = compare_step_by_step(*pair, {})
+    # Set directly, because a load event could run before the build is complete.
+    shown.value = opening.replace(
+        f'data-metric="{metric}" aria-pressed="false"',
+        f'data-metric="{metric}" aria-pressed="true"',
     )
-    values = {k: "none" if v is False else v for k, v in settings.items()}
-    flags = [f"--{FLAGS.get(k, k).replace('_', '-')}={v}" for k, v in values.items()]
-    texts = [answer.candidate, *answer.references]
-    command = shlex.join(["infolm", "score", f"--metric={answer.metric}", *flags, "--", *texts])
-    return [code, command, str(answer.signature)]
+    why.value = explanation(compare(metric, *pair))
+
+
+def compare_step_by_step(
+    candidate: str, references: list[str], settings: dict[str, Any]
+) -> Iterator[str]:
+    """Yield the card after each metric, and finally with the sentence about all scores."""
+    note = NOTES.get((candidate, *references), "")
+    results: dict[str, Answer | BaseException] = {}
+    for metric, result in compare_by_all(candidate, references, settings):
+        results[metric] = result
+        if len(results) < len(METRIC_NAMES):
+            yield card("Comparing the texts", results, note)
+    answers = [result for result in results.values() if isinstance(result, Answer)]
+    yield card(sentence(answers), results, note, "done")
 
 
 def _make_boxes() -> list[gr.Textbox]:

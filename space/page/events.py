@@ -15,49 +15,53 @@ import gradio as gr
 from .settings import QUIET
 
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-PRESS = "() => { document.getElementById('compare').click(); return []; }"
-WITH_SNAPSHOT = "(...all) => [...all.slice(0, -1), JSON.stringify(all.slice(0, -1))]"
+# Functions of card.js.
+PRESS, SCROLL = "() => infolm.press()", "() => infolm.scroll()"
+READ_METRIC, OPEN = "all[0] = infolm.metric()", "infolm.open()"
 
 
 def answer(
     function: Callable[..., Iterator[dict[Any, Any]]],
     triggers: Sequence[Any],
-    edits: Sequence[Any],
     inputs: Sequence[Any],
     outputs: Sequence[Any],
-    notice: str,
-    hidden: Mapping[str, Any] = {"visible": False},
+    blank: Mapping[Any, Any],
+    edits: Sequence[Any] = (),
+    before: str = "",
+    after: str = "",
     **options: Any,
 ) -> Any:
     """Connect a function to the events that trigger it and the edits that clear its answer.
 
     `function` takes the values of `inputs`, and yields updates by component. The last updates are
-    the answer. `outputs` are the card, the column that the update `hidden` hides if there is no
-    answer, and the column's components. The card shows the HTML `notice` if there is no answer.
+    the answer. `blank` contains the updates that clear an answer. `before` and `after` are
+    JavaScript: a change of the values, `all`, and an action when the answer is shown.
     """
-    blank = json.dumps([notice, gr.update(**hidden)])
+    cleared = json.dumps([*blank.values()])
     snapshot = gr.Textbox(visible="hidden", label="asked")
 
     def answer_with_snapshot(*values: Any) -> Iterator[dict[Any, Any]]:
         for updates in function(*values[:-1]):
             yield {**updates, snapshot: values[-1]}
 
-    gr.on(edits, None, None, outputs[:2], js=f"() => {blank}", **QUIET)
+    gr.on(edits, None, None, [*blank], js=f"() => {cleared}", **QUIET)
     event = gr.on(
         triggers,
         answer_with_snapshot,
         [*inputs, snapshot],
         [*outputs, snapshot],
-        js=WITH_SNAPSHOT,
+        js=f"(...all) => {{ {before}; all.pop(); return [...all, JSON.stringify(all)]; }}",
         trigger_mode="always_last",
         api_visibility="private",
+        show_progress="hidden",
         **options,
     )
     event.then(
         None,
         [snapshot, *inputs],
-        outputs[:2],
-        js=f"(snapshot, ...inputs) => snapshot === JSON.stringify(inputs) ? [] : {blank}",
+        [*blank],
+        js=f"(snapshot, ...inputs) => {{ if (snapshot !== JSON.stringify(inputs)) "
+        f"return {cleared}; {after}; return []; }}",
         **QUIET,
     )
     return event

@@ -20,18 +20,18 @@ from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.tables import Row, parse_pair, read_rows
 
+from . import appearance as html
 from . import events, limits
-from .appearance import HIGHER, LOWER, TEXTS, count, notes, notice, number, unrelated_words
-from .components import table
+from .appearance import HIGHER, LOWER, METRIC_NAMES
 from .scoring import EXPECTED_ERRORS, refusal, score_in_parts, token_counts
-from .settings import METRIC_LABELS, SCORERS, check_settings, make_controls, read_settings
+from .settings import SCORERS, check_settings, make_controls, read_settings
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
 CANDIDATES = ["prediction", "candidate", "predictions", "candidates", "hypothesis", "output"]
 REFERENCE_COLUMNS = ["references", "reference", "target", "targets", "label"]
-SHOWN_CHARACTERS = 300  # per text in the table; the download contains full texts
-BARS = 10  # approximate number of bars in the histogram
+SHOWN_CHARACTERS = 300  # per text in the table, but not in the download
+BARS = 10  # approximate html.number of html.bars in the histogram
 
 
 def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
@@ -53,14 +53,14 @@ def read_pairs(
     candidate, references = candidate or default_candidate, references or default_references
     if not candidate or not references:
         side = "reference" if candidate else "candidate"
-        choices = f"Select one of {', '.join(map(repr, columns))}"
-        remedy = choices if columns else "The file has no rows"
-        raise InputError(f"cannot identify the {side} column. {remedy}.")
+        choices = f"Select one of {', '.join(map(repr, columns))}."
+        remedy = choices if columns else "The file has no rows."
+        raise InputError(f"cannot identify the {side} column. {remedy}")
     rows = list(islice(read_rows(path), limits.FILE_ROWS + 1))
     pairs = Pairs.of(parse_pair(where, row, candidate, references) for where, row in rows)
     if not len(pairs):
         raise InputError("the file has no rows. Add one row per pair of texts.")
-    limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "Split it")
+    limits.at_most("the file has {} rows or more", len(pairs), limits.FILE_ROWS, "Split it.")
     for index, (text, group) in enumerate(pairs, 1):
         limits.check_group(f"row {index}", text, group)
     return rows, pairs
@@ -88,26 +88,23 @@ def iter_scores(
         if isinstance(step, int):
             yield step / len(pairs), {}
             continue
-        groups = pairs.all_references
-        several = any(len(group) > 1 for group in groups)
-        cells = [json.dumps(g, ensure_ascii=False) if several else g[0] for g in groups]
-        columns: dict[str, Any] = {"row": range(1, len(pairs) + 1), "score": step["scores"]}
+        metric_settings = SCORERS[metric].settings_type.of(**settings)
+        columns = {metric_settings.column(metric_settings.names[0]): step["scores"]}
         if "verdicts" in step:
             columns["verdict"] = [word or "" for word in step["verdicts"]]
-        frame = pd.DataFrame({**columns, "prediction": pairs.predictions, "references": cells})
+        table = add_columns({"row": range(1, len(pairs) + 1), **columns}, rows)
         with tempfile.TemporaryDirectory() as folder:
             download = f"{folder}/{metric}_scores.csv"
-            metric_settings = SCORERS[metric].settings_type.of(**settings)
-            column = metric_settings.column(metric_settings.names[0])
-            named = {column if name == "score" else name: v for name, v in columns.items()}
-            write_scores(download, named, rows)
-            yield 1.0, {**step, "frame": frame, "download": download}
+            # All strings are quoted, because they may contain carriage returns.
+            quoting: Any = csv.QUOTE_NONNUMERIC
+            table.to_csv(download, index=False, quoting=quoting, errors="backslashreplace")
+            yield 1.0, {**step, "table": table, "download": download}
 
 
-def write_scores(path: str, columns: Mapping[str, Any], rows: Sequence[Row]) -> None:
-    """Write scores and the columns of the visitor's file as CSV.
+def add_columns(columns: Mapping[str, Any], rows: Sequence[Row]) -> pd.DataFrame:
+    """Return the visitor's table with new columns in front.
 
-    A score column with the name of one of the visitor's columns gets the prefix "new_".
+    A new column with the name of one of the visitor's columns gets the prefix "new_".
     """
     cells = [
         {k: json.dumps(v) if isinstance(v, list | dict) else v for k, v in row.items()}
@@ -118,9 +115,7 @@ def write_scores(path: str, columns: Mapping[str, Any], rows: Sequence[Row]) -> 
         while name in table:
             name = f"new_{name}"
         table.insert(index, name, values)
-    # All strings are quoted, because they may contain carriage returns.
-    options: Any = {"quoting": csv.QUOTE_NONNUMERIC, "errors": "backslashreplace"}
-    table.to_csv(path, index=False, **options)
+    return table
 
 
 def score_file(
@@ -140,7 +135,7 @@ def score_file(
         columns = candidate_column, reference_columns
         for _, result in iter_scores(file, metric, *columns, settings):
             if result:
-                download, _ = result.pop("download"), result.pop("frame")
+                download, _ = result.pop("download"), result.pop("table")
                 unrelated = result["unrelated"] and vars(result["unrelated"])
                 yield {**result, "unrelated": unrelated}, download
     except EXPECTED_ERRORS as error:
@@ -149,30 +144,31 @@ def score_file(
 
 def build(metric: str) -> None:
     """Build the tab and its API endpoint."""
-    gr.Markdown(TEXTS["file"]["introduction"])
+    gr.Markdown(html.TEXTS["file"]["introduction"])
     gr.Markdown(limits.FILE_WORDS, elem_classes="fine", elem_id="file-limits")
     with gr.Row(equal_height=False):
-        with gr.Column(scale=1, min_width=300):
+        with gr.Column(scale=4, min_width=300):
             upload, *columns = _make_upload()
-            radio, controls = make_controls("Metric", metric)
+            choices = [(label, name) for name, label in METRIC_NAMES.items()]
+            radio = gr.Radio(choices, value=metric, label="Metric")
             button = gr.Button("Score the file", variant="primary", size="lg", elem_id="score-file")
-        with gr.Column(scale=1, min_width=300):
-            state = gr.HTML(elem_id="file-state", padding=False)
-            with gr.Column(visible=False) as results:
-                components = _make_answer()
+            controls = make_controls(radio)
+        with gr.Column(scale=5, min_width=300):
+            state = gr.HTML(elem_id="file-state")
+            download = gr.DownloadButton("Download scores (CSV)", visible=False, elem_id="download")
 
     def score(file: str | None, *values: Any) -> Iterator[dict[Any, Any]]:
         candidate, references, name, *settings = values
-        yield {state: _progress("Reading the file"), results: gr.update(visible=False)}
+        yield {state: _progress("Reading the file"), download: gr.update(visible=False)}
         try:
-            arguments = (file, name, candidate, references, read_settings(name, settings))
+            arguments = (file, name, candidate, references, read_settings(settings, name))
             for fraction, result in iter_scores(*arguments):
                 yield {state: _progress(f"{fraction:.0%} of the pairs scored", fraction)}
                 if result:
-                    updates = dict(zip(components, _show(result), strict=True))
-                    yield {state: "", results: gr.update(visible=True), **updates}
+                    update = gr.update(visible=True, value=result["download"])
+                    yield {state: show(result), download: update}
         except EXPECTED_ERRORS as error:
-            yield {state: notice(str(error), "refused")}
+            yield {state: html.notice(str(error), "refused")}
 
     def fill_columns(path: str | None) -> list[Any]:
         try:
@@ -183,16 +179,9 @@ def build(metric: str) -> None:
 
     fields = [*columns, radio, *controls]
     edits = [upload.change, *(field.input for field in fields)]
-    scoring = events.answer(
-        score,
-        triggers=[button.click],
-        edits=edits,
-        inputs=[upload, *fields],
-        outputs=[state, results, *components],
-        notice="",
-        show_progress="hidden",
-        **limits.QUEUE,
-    )
+    blank = {state: "", download: gr.update(visible=False)}
+    inputs, options = [upload, *fields], {"edits": edits, **limits.QUEUE}
+    scoring = events.answer(score, [button.click], inputs, [*blank], blank, **options)
     gr.on(edits, None, cancels=[scoring])  # scoring may take a minute
     upload.change(fill_columns, upload, columns, **events.PRIVATE)
     with gr.Column(visible=False):  # defines the endpoint
@@ -217,50 +206,35 @@ def _make_upload() -> tuple[Any, ...]:
     return file, candidate, gr.Dropdown(label=label, multiselect=True, **options)
 
 
-def _make_answer() -> list[Any]:
-    """Create the components that show a file's scores."""
-    title = "Worst pairs first. Click a heading to sort."
-    options: dict[str, Any] = {"x": "score", "y": "pairs", "y_aggregate": "sum", "height": 280}
-    label = "Distribution of the scores"
-    return [
-        gr.Textbox(label="Result", interactive=False, lines=3, elem_id="file-summary"),
-        gr.DownloadButton("Download scores (CSV)", elem_id="download"),
-        gr.BarPlot(label=label, buttons=[], elem_id="histogram", **options),
-        table(title, **_columns(), elem_id="pairs"),
-    ]
-
-
-def _columns(*verdict: str) -> dict[str, Any]:
-    """Return the columns of the table of pairs, with or without verdicts."""
-    headers = ["row", "score", *verdict, "candidate", "references"]
-    kinds = ["number"] * 2 + ["str"] * len(headers[2:])
-    widths = ["13%", "18%", "20%", "24%", "25%"] if verdict else ["14%", "20%", "33%", "33%"]
-    return {"headers": headers, "datatype": kinds, "column_widths": widths}
-
-
 def _progress(words: str, fraction: float = 0.0) -> str:
     """Return an HTML progress bar."""
     bar = f'<progress aria-label="{words}" value="{fraction:.3f}"></progress>'
     return f'<div role="status">{bar}<p>{words}</p></div>'
 
 
-def _show(result: Mapping[str, Any]) -> list[Any]:
-    """Return updates for the components that `_make_answer` creates."""
-    scores, higher, frame = result["scores"], result["higher_is_better"], result["frame"]
+def show(result: Mapping[str, Any]) -> str:
+    """Return the result of a file as HTML: a summary, the distribution, and the worst pairs."""
+    scores = result["scores"]
     step = round_step(min(scores), max(scores))
-    bars = Counter(math.floor(score / step) for score in scores)
-    heights = [0, max(5, *bars.values())]  # with at least 5, tick marks are whole numbers
-    worst_first = frame.sort_values("score", ascending=higher)
-    pairs = [
-        [row, float(number(score)), *(text[:SHOWN_CHARACTERS] for text in texts)]
-        for row, score, *texts in worst_first.itertuples(index=False)
+    counts = Counter(math.floor(score / step) for score in scores)
+    bins = [
+        (f"{k * step:.4g} to {(k + 1) * step:.4g}", counts[k] / len(scores), "both")
+        for k in range(min(counts), max(counts) + 1)
     ]
-    return [
-        _summary(result),
-        result["download"],
-        gr.update(value=pd.DataFrame({"score": scores, "pairs": 1}), x_bin=step, y_lim=heights),
-        gr.update(value=pairs, **_columns(*["verdict"] * ("verdicts" in result))),
+    table = result["table"].fillna("")
+    worst_first = table.sort_values(table.columns[1], ascending=result["higher_is_better"])
+    rows = (
+        [row, html.number(score), *(str(cell)[:SHOWN_CHARACTERS] for cell in cells)]
+        for row, score, *cells in worst_first.itertuples(index=False)
+    )
+    headline, *lines = summarize(result)
+    parts = [
+        f'<p class="headline" role="status">{headline}</p>{html.items(lines)}',
+        html.bars("Distribution of the scores (fraction of the pairs)", bins),
+        html.code("Signature", str(result["signature"])),
     ]
+    pairs = html.table(list(table.columns), rows, "Pairs, the worst first")
+    return f'<div class="card" id="file-summary">{"".join(parts)}</div>{pairs}'
 
 
 def round_step(low: float, high: float) -> float:
@@ -274,22 +248,17 @@ def round_step(low: float, high: float) -> float:
     return float(f"{next(n for n in (1, 2, 5, 10) if n * power > 0.999 * width) * power:.3g}")
 
 
-def _summary(result: Mapping[str, Any]) -> str:
-    scores, higher = result["scores"], result["higher_is_better"]
-    best, worst = (max, min) if higher else (min, max)
-    title = METRIC_LABELS[result["metric"]].partition(":")[0]
-    lines = [
-        f"{title}, mean of {count(len(scores), 'pair')}: "
-        f"{number(result['mean'])} ({HIGHER if higher else LOWER})",
-        f"The best pair scores {number(best(scores))}, the worst {number(worst(scores))}.",
-    ]
+def summarize(result: Mapping[str, Any]) -> list[str]:
+    """Return sentences about the scores of a file."""
+    pairs = html.count(len(result["scores"]), "pair")
+    mean = f"{METRIC_NAMES[result['metric']]}, mean of {pairs}: {html.number(result['mean'])}"
+    lines = [mean, f"On the scale, {HIGHER if result['higher_is_better'] else LOWER}."]
     if verdicts := result.get("verdicts"):
         words = [f"{verdicts.count(word)} {word}" for word in VERDICTS]
         words += [f"{verdicts.count(None)} without a verdict"] * (None in verdicts)
         lines.append(f"Verdicts: {', '.join(words)}.")
     if result["unrelated"]:
-        lines.append(unrelated_words(result["unrelated"]))
+        lines.append(html.unrelated_words(result["unrelated"]))
     if reasons := result["no_verdict"]:
         lines.append(f"No verdict, because of {', '.join(reasons)}.")
-    lines += [*notes(result["warnings"]), f"Signature: {result['signature']}"]
-    return "\n".join(lines)
+    return [*lines, *html.notes(result["warnings"])]

@@ -12,16 +12,17 @@ from typing import Any
 from infolm_metric.core.checks import InputError
 
 MAX_REFERENCES = 5  # per candidate
-CHARACTERS = 1_000  # per text
+CHARACTERS = 3_000  # per text
 # Maximum tokens per text in "Compare", including special tokens. All references together may have
-# twice as many.
-COMPARED_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
+# twice as many. InfoLM has a lower limit, because it encodes a text once per token.
+COMPARED_TOKENS = 480
+INFOLM_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
 FILE_TOKENS = 128  # per text in a file
 FILE_ROWS = 500
 FILE_BYTES = 1_000_000
 FILE_WORK = FILE_ROWS * 2 * 32**2  # squared tokens
 PART_WORK = 20_000  # squared tokens between progress reports (one or two seconds)
-BODY_BYTES = 4_000_000  # per request; an upload is slightly larger than its file
+BODY_BYTES = 4_000_000  # per request. An upload is slightly larger than its file
 MAX_WAITING = 64  # requests in the queue
 MAX_RUNNING = 4  # concurrent requests
 CACHE_SECONDS = 3600  # until uploads and downloads are deleted
@@ -29,8 +30,8 @@ CACHE_SECONDS = 3600  # until uploads and downloads are deleted
 QUEUE: dict[str, Any] = {"concurrency_limit": MAX_RUNNING, "concurrency_id": "models"}
 
 COMPARED_WORDS = (
-    f"At most {COMPARED_TOKENS['bundled']} tokens (about 45 words), or {FILE_TOKENS} with "
-    "answer_check."
+    f"At most {COMPARED_TOKENS} tokens (about 350 words). InfoLM is computed up to "
+    f"{INFOLM_TOKENS['bundled']} tokens (about 45 words)."
 )
 FILE_WORDS = (
     f"CSV, TSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {FILE_ROWS} rows. A "
@@ -40,12 +41,12 @@ FILE_WORDS = (
 )
 
 
-def at_most(template: str, count: int, limit: int, remedy: str = "Shorten it") -> None:
+def at_most(template: str, count: int, limit: int, remedy: str = "Shorten it.") -> None:
     """Raise InputError if `count` exceeds `limit`.
 
     >>> at_most("the candidate has {} tokens", 65, 64)
     Traceback (most recent call last):
-    infolm_metric.InputError: the candidate has 65 tokens, but at most 64 are allowed. Shorten it
+    infolm_metric.InputError: the candidate has 65 tokens, but at most 64 are allowed. Shorten it.
     """
     if count > limit:
         raise InputError(
@@ -57,19 +58,17 @@ def check_group(position: str, candidate: str, references: Sequence[str]) -> Non
     """Raise InputError if there are no or too many references, or if a text is too long."""
     if not references:
         raise InputError(f"{position} needs at least one reference, got none")
-    at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "Remove some")
+    at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "Remove some.")
     for text in (candidate, *references):
         at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
 
 
-def check_compared(counts: Sequence[int], metric: str, model: str) -> None:
+def check_compared(counts: Sequence[int], limit: int) -> None:
     """Raise InputError if `counts`, the tokens of candidate and references, exceed the limits."""
-    # Statements are checked in one pass each, so the cost of answer_check is lower.
-    limit = FILE_TOKENS if metric == "answer_check" else COMPARED_TOKENS[model]
     for index, count in enumerate(counts):
         name = "reference" if index and len(counts) == 2 else f"reference {index}"
         at_most(f"the {name if index else 'candidate'} has {{}} tokens", count, limit)
-    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, "Remove one")
+    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, "Remove one.")
 
 
 def check_file(counts: Sequence[Sequence[int]]) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import gradio as gr
-
 from infolm_metric.core.inputs import Pairs
 
-from .appearance import TEXTS, ExplanationView
+from .appearance import View, bars, section, side_by_side
 
 DIRECTIONS = {
     "rh": ("candidate_follows", "Does the candidate follow from the reference?"),
@@ -22,37 +20,32 @@ CLASSES = {
 # This probability is exceeded by 11% (WebNLG) and 1% (WMT15) of unrelated sentence pairs, by 83% of
 # the pairs that differ in a negation, and by 81% of the pairs that differ in a number.
 CONTRADICTION = 0.8
+# Verdicts by the number of directions in which entailment is more probable than not.
+FOLLOWS = (
+    "Neither text follows from the other",
+    "Only one text follows from the other",
+    "Each text follows from the other",
+)
 
 
-def make() -> list[Any]:
-    """Create the components that explain a score. Less important ones are under “Details”."""
-    words = TEXTS["menli"]
-    gr.Markdown(words["directions"])
-    with gr.Row():
-        components: list[Any] = [
-            gr.Label(label=words, show_heading=False, min_width=280, elem_id=f"follows-{direction}")
-            for direction, (_, words) in DIRECTIONS.items()
-        ]
-    with gr.Accordion("Details", open=False):
-        gr.Markdown(words["accuracy"])
-        return components
-
-
-def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> ExplanationView:
-    """Explain the score of a candidate against a single reference."""
+def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> View:
+    """Explain the score of a candidate against a single reference, as data and as HTML."""
     pairs = Pairs([candidate], [[reference]])
     run = scorer.prepare(scorer.settings.replace(**settings))
     rows = {
-        name: run.pair_probabilities(pairs, direction)[0].tolist()
-        for direction, (name, _) in DIRECTIONS.items()
+        name: dict(zip(CLASSES, run.pair_probabilities(pairs, way)[0].tolist(), strict=True))
+        for way, (name, _) in DIRECTIONS.items()
     }
-    return ExplanationView(
-        details={name: dict(zip(CLASSES, row, strict=True)) for name, row in rows.items()},
-        updates=[dict(zip(CLASSES.values(), row, strict=True)) for row in rows.values()],
-    )
+    panels = [
+        bars(question, [(CLASSES[x], p, "both") for x, p in rows[name].items()], 1.0)
+        for name, question in DIRECTIONS.values()
+    ]
+    return rows, section("menli", "directions", side_by_side(*panels))
 
 
 def verdict(answer: Any) -> tuple[str, str]:
-    """Return the verdict on a contradiction, or an empty string, and no reason."""
-    contradiction = min(row["contradiction"] for row in answer.view.details.values())
-    return "The texts contradict each other" if contradiction > CONTRADICTION else "", ""
+    """Return the verdict on the relation of the texts, and no reason."""
+    rows = answer.view[0].values()
+    if min(row["contradiction"] for row in rows) > CONTRADICTION:
+        return "The texts contradict each other", ""
+    return FOLLOWS[sum(row["entailment"] > 0.5 for row in rows)], ""

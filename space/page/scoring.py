@@ -1,4 +1,4 @@
-"""Scoring with any of the metrics: one pair with an explanation, or many pairs in parts."""
+"""Scoring: one pair with explanations, by one metric or all metrics, or many pairs in parts."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
+import torch
 
 from infolm_metric.core.baselines import BaselineStats, most_frequent
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
 from infolm_metric.core.results import Result, is_reliable, join_results, verdict_obstacles
 from infolm_metric.core.scorer import Run
-from infolm_metric.core.signature import Signature
+from infolm_metric.models.checkpoints import ModelHolder
+from infolm_metric.models.hidden_states import Encoder
 
 from . import answer_check_view, baryscore_view, bertscore_view, infolm_view, limits, menli_view
-from .appearance import NO_VERDICT, ExplanationView, shorten
+from .appearance import View, shorten
 from .fair_lock import FairLock
-from .settings import METRIC_LABELS, SCORERS, check_settings, default
+from .settings import SCORERS, check_settings, divide_settings
 
 # Modules that explain scores, by metric.
-VIEWS: dict[str, Any] = {
-    "infolm": infolm_view,
-    "baryscore": baryscore_view,
-    "bertscore": bertscore_view,
-    "menli": menli_view,
-    "answer_check": answer_check_view,
-}
+MODULES = (infolm_view, baryscore_view, bertscore_view, menli_view, answer_check_view)
+VIEWS: dict[str, Any] = dict(zip(SCORERS, MODULES, strict=True))
+FASTEST_FIRST = ("baryscore", "bertscore", "menli", "answer_check", "infolm")
+# Metrics that use the model of another metric.
+SHARED_MODELS = {"bertscore": "baryscore", "answer_check": "menli"}
 # Lock that is held while a model is loaded or used, because tokenizers are not thread-safe.
 LOCK = FairLock()
-REUSE_BYTES = 1 << 28  # cache of encoded texts, per scorer
-EXPECTED_ERRORS = (InputError, OSError)  # invalid input; other errors are bugs
+REUSE_BYTES = 1 << 28  # cache of encoded texts, per model
+KEPT_BATCHES = 4  # batches of which a SharedEncoder keeps all states
+EXPECTED_ERRORS = (InputError, OSError)  # invalid input. Other errors are bugs.
 
 
 def refusal(error: BaseException) -> gr.Error:
@@ -65,34 +66,29 @@ class Answer:
     settings: dict[str, Any]
     candidate: str
     references: list[str]
-    score: float
-    higher_is_better: bool
+    run: Run[Any]
+    result: Result
     baseline: BaselineStats | None  # None if not available, or if it does not apply to the texts
     readable: bool  # False if the score is not meaningful, e.g. for out-of-domain texts
-    identical: bool  # True if the texts have the same token ids
-    verdicts: Sequence[str | None]  # the answer's verdict, if the metric has verdicts
-    thresholds: tuple[float, float] | None  # of the verdicts
-    warnings: Mapping[str, int]
-    signature: Signature
-    bounds: tuple[float, float]
-    scorer: Any
     options: dict[str, Any]  # settings, with token weights estimated from all references
 
     @LockedProperty
     def closest(self) -> int:
         """Index of the explained reference."""
         candidates = [self.candidate] * len(self.references)
-        result = self.scorer.score(candidates, self.references, **self.options)
+        result = self.run.scorer.score(candidates, self.references, **self.options)
         # The denial of a reference also lowers the verdicts on similar references.
-        same = [i for i, verdict in enumerate(result.verdicts) if verdict == self.verdicts[0]]
-        best = max if self.higher_is_better else min
+        verdicts = enumerate(result.verdicts)
+        same = [i for i, verdict in verdicts if verdict == self.result.verdicts[0]]
+        best = max if self.run.scorer.higher_is_better else min
         return best(same or range(len(candidates)), key=result["scores"].__getitem__)
 
     @LockedProperty
-    def view(self) -> ExplanationView:
-        """Explanation of the score against the closest reference."""
-        reference = self.references[self.closest]
-        return VIEWS[self.metric].explain(self.scorer, self.candidate, reference, self.options)
+    def view(self) -> View:
+        """Explanation of the score against the closest reference, as data and as HTML."""
+        texts = self.candidate, self.references[self.closest]
+        view: View = VIEWS[self.metric].explain(self.run.scorer, *texts, self.options)
+        return view
 
     @LockedProperty
     def special(self) -> tuple[str, str]:
@@ -101,16 +97,19 @@ class Answer:
         return find_verdict(self) if find_verdict else ("", "")
 
     @property
-    def name(self) -> str:
-        """Name of the metric. For InfoLM, with the measure."""
-        title = METRIC_LABELS[self.metric].partition(":")[0]
-        measure = self.settings.get("information_measure", default("infolm", "information_measure"))
-        return f"{title} ({measure})" if self.metric == "infolm" else title
+    def score(self) -> float:
+        """Score of the candidate."""
+        return float(self.result[self.metric])
+
+    @property
+    def identical(self) -> bool:
+        """True if the texts have the same token ids."""
+        return self.result.counts["identical"] > 0
 
     @property
     def best(self) -> float:
         """Best possible score."""
-        return self.bounds[self.higher_is_better]
+        return self.run.scorer.best(self.run.settings, *self.run.settings.names)
 
     @property
     def verdict(self) -> str:
@@ -120,20 +119,38 @@ class Answer:
         if self.identical:
             return "Same score as an identical text"
         if self.special[0] or self.baseline is None:
-            return self.special[0] or NO_VERDICT
+            return self.special[0] or "No verdict"
         words = self.baseline.verdict(self.score, self.best)
         return f"{words.capitalize()} unrelated texts"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the API's answer."""
-        names = ("metric", "score", "higher_is_better", "verdict", "warnings", "signature")
-        unrelated = self.baseline and vars(self.baseline)
+        result, unrelated = self.result, self.baseline and vars(self.baseline)
         with LOCK:
-            details = {"explained_reference": self.closest, "why": self.view.details}
-            values = {name: getattr(self, name) for name in names}
-        if self.verdicts:  # as in the package, in lower case or None
-            values["verdict"] = self.verdicts[0] if self.readable else None
-        return values | {"unrelated": unrelated} | details
+            explained, (why, _) = self.closest, self.view
+            verdict: str | None = self.verdict
+        if result.verdicts:  # as in the package, in lower case or None
+            verdict = result.verdicts[0] if self.readable else None
+        values: dict[str, Any] = {"metric": self.metric, "score": self.score, "verdict": verdict}
+        values |= {name: result[name] for name in ("higher_is_better", "warnings", "signature")}
+        return values | {"unrelated": unrelated, "explained_reference": explained, "why": why}
+
+
+class SharedEncoder(Encoder):
+    """Encoder that encodes a batch once for metrics that use different layers."""
+
+    @functools.cached_property
+    def kept(self) -> dict[Any, list[torch.Tensor]]:
+        """States of all layers by batch, oldest first."""
+        return {}
+
+    def states(self, ids: Sequence[torch.Tensor], layers: Sequence[int]) -> list[torch.Tensor]:
+        key = tuple(tuple(map(tuple, group.tolist())) for group in ids)
+        if key not in self.kept:
+            self.kept[key] = super().states(ids, range(self.checkpoint.states or 0))
+        while len(self.kept) > KEPT_BATCHES:
+            del self.kept[next(iter(self.kept))]
+        return [self.kept[key][layer] for layer in layers]
 
 
 @functools.cache
@@ -141,6 +158,11 @@ def load_scorer(metric: str, model: str) -> Any:
     """Return the scorer that all visitors share. The caller must hold LOCK."""
     scorer = SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
     scorer.keep_logits = True  # InfoLM's explanations need the logits
+    if metric in SHARED_MODELS:
+        scorer.models = load_scorer(SHARED_MODELS[metric], model).models
+    elif metric == "baryscore":
+        load = scorer.load
+        scorer.models = ModelHolder(scorer.open, lambda *x: SharedEncoder(**vars(load(*x))))
     return scorer
 
 
@@ -151,25 +173,33 @@ def token_counts(texts: Sequence[str], model: str) -> list[int]:
         return [len(ids) for ids in tokenizer(list(texts), verbose=False)["input_ids"]]
 
 
+def check_texts(candidate: Any, references: Any) -> tuple[Pairs, list[int]]:
+    """Check a candidate and its references, and return them with their numbers of tokens."""
+    if not isinstance(references, list):
+        raise InputError(f"references must be a list of strings, got {type(references).__name__}")
+    pairs = check_pairs([candidate], [references])
+    limits.check_group("the input", candidate, references)
+    texts = [candidate, *pairs.references[0]]
+    if any(map(is_blank, texts)):
+        side = "candidate" if is_blank(candidate) else "reference"
+        raise InputError(f"the {side} is empty. Enter some text.")
+    counts = token_counts(texts, "bundled")
+    limits.check_compared(counts, limits.COMPARED_TOKENS)
+    return pairs, counts
+
+
 def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
     """Score a candidate against its references. Invalid requests raise `EXPECTED_ERRORS`."""
     settings = check_settings(metric, settings)
-    if not isinstance(references, list):
-        raise InputError(f"references must be a list of strings, got {type(references).__name__}")
-    pairs = check_pairs([candidate], [references])
-    limits.check_group("the input", candidate, references)
-    (references,) = pairs.references
-    if any(map(is_blank, (candidate, *references))):
-        side = "candidate" if is_blank(candidate) else "reference"
-        raise InputError(f"the {side} is empty. Enter some text.")
+    pairs, counts = check_texts(candidate, references)
     model = settings["model_name_or_path"]
+    if metric == "infolm":
+        limits.check_compared(counts, limits.INFOLM_TOKENS[model])
     with LOCK:
-        limits.check_compared(token_counts([candidate, *references], model), metric, model)
         scorer = load_scorer(metric, model)
-        metric_settings = scorer.settings.replace(**settings)
-        run = scorer.prepare(metric_settings, pairs.texts_by_side)
+        run = scorer.prepare(scorer.settings.replace(**settings), pairs.texts_by_side)
         result = run.score(pairs)
         options = settings
         if "idf" in vars(scorer.settings):  # the explanation uses a single reference
@@ -180,22 +210,43 @@ def compare(
             metric=metric,
             settings=settings,
             candidate=candidate,
-            references=references,
-            score=result[metric],
-            higher_is_better=result["higher_is_better"],
+            references=pairs.references[0],
+            run=run,
+            result=result,
             baseline=find_stats(run, pairs) if is_reliable(few_weighted) else None,
             readable=is_reliable({**result.counts, **dict.fromkeys(ignored, 0)}),
-            identical=result.counts["identical"] > 0,
-            verdicts=result.verdicts,
-            thresholds=getattr(run, "thresholds", None),
-            warnings=result["warnings"],
-            signature=result["signature"],
-            bounds=scorer.bounds(metric_settings, *metric_settings.names),
-            scorer=scorer,
             options=options,
         )
         _ = answer.special  # computed here, so that a visitor does not wait for the lock again
         return answer
+
+
+def score_by_all(
+    candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """Return the API's answer for each metric, or its "error" if it cannot score the texts."""
+    results = dict(compare_by_all(candidate, references, settings))
+    answers = ((metric, results[metric]) for metric in VIEWS)
+    return [
+        answer.as_dict() if isinstance(answer, Answer) else {"metric": name, "error": str(answer)}
+        for name, answer in answers
+    ]
+
+
+def compare_by_all(
+    candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
+) -> Iterator[tuple[str, Answer | BaseException]]:
+    """Yield each metric with its answer or error, the fastest metric first.
+
+    Each metric takes the settings that it has. Errors that concern all metrics are raised.
+    """
+    by_metric = divide_settings(settings)
+    check_texts(candidate, references)
+    for metric in FASTEST_FIRST:
+        try:
+            yield metric, compare(metric, candidate, references, by_metric[metric])
+        except EXPECTED_ERRORS as error:
+            yield metric, error
 
 
 def score_in_parts(

@@ -1,6 +1,7 @@
 """Settings of the demo and their controls, which settings.toml describes.
 
-Names, defaults and checks come from the settings of the metrics.
+Names, defaults and checks come from the settings of the metrics. A setting applies to every metric
+that has it.
 """
 
 from __future__ import annotations
@@ -19,18 +20,7 @@ from infolm_metric.metrics import METRICS
 
 SCORERS = {name: metric.scorer_type() for name, metric in METRICS.items()}
 DEFAULTS = {"model_name_or_path": "bundled"}  # replaces the default of the metrics
-METRIC_LABELS = {
-    "infolm": "InfoLM: predicted words",
-    "baryscore": "BaryScore: word embeddings",
-    "bertscore": "BERTScore: best match of each word",
-    "menli": "MENLI: entailment and contradiction",
-    "answer_check": "answer_check: an LLM’s answer",
-}
 PARAMETERS = ("alpha", "beta")
-SETTING_TEXTS = tomllib.loads(Path(__file__).with_name("settings.toml").read_text())
-SETTING_TEXTS["information_measure"]["values"] = [
-    (measure, measure) for measure in measures.MEASURES
-]
 # Options of events that only change the layout.
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
 
@@ -40,29 +30,24 @@ class Control:
     """Control for a setting: a menu with labeled values, or a number in a range."""
 
     label: str
+    metrics: Sequence[str] = ("infolm",)  # metrics with this setting
     info: str | None = None
-    words: Mapping[Any, str] | None = None
+    values: Sequence[tuple[Any, str]] = ()  # values and labels. "" is the default of each metric
+    api: Sequence[Any] = ()  # other values that the API accepts
     range: tuple[float, float] | None = None
     start: Any = None  # initial value of a setting without a default
+    shown: bool = True
 
 
-def _control(metric: str, values: Sequence[Any] = (), **fields: Any) -> Control:
-    """Return a control with the values that this metric accepts."""
-    words = {value: label for value, label, *metrics in values if metric in (metrics or [metric])}
-    return Control(words=words or None, **fields)
-
-
-OWNERS = {name: fields.pop("metrics", ["infolm"]) for name, fields in SETTING_TEXTS.items()}
 CONTROLS = {
-    metric: {
-        name: _control(metric, **SETTING_TEXTS[name])
-        for name in SETTING_TEXTS
-        if metric in OWNERS[name]
-    }
-    for metric in SCORERS
+    name: Control(**fields)
+    for name, fields in tomllib.loads(
+        Path(__file__).with_name("settings.toml").read_text(encoding="utf-8")
+    ).items()
 }
-# Metric and setting of each control, in the order in which the demo shows them.
-CONTROL_KEYS = [(metric, name) for metric, controls in CONTROLS.items() for name in controls]
+MEASURES = [(measure, measure) for measure in measures.MEASURES]
+CONTROLS["information_measure"] = Control(CONTROLS["information_measure"].label, values=MEASURES)
+SHOWN = {name: control for name, control in CONTROLS.items() if control.shown}
 
 
 def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -74,84 +59,90 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     Traceback (most recent call last):
     infolm_metric.InputError: unknown setting 'device' for infolm. Choose from ...
     """
-    if not isinstance(metric, str) or metric not in CONTROLS:
-        raise InputError(f"metric must be one of {', '.join(CONTROLS)}, got {metric!r:.60}")
+    if not isinstance(metric, str) or metric not in SCORERS:
+        raise InputError(f"metric must be one of all, {', '.join(SCORERS)}, got {metric!r:.60}")
     if not isinstance(settings or {}, Mapping):
         raise InputError(f"settings must be a dictionary, got {settings!r:.60}")
-    controls = CONTROLS[metric]
+    controls = {name: x for name, x in CONTROLS.items() if metric in x.metrics}
     for name, value in (settings or {}).items():
         if name not in controls:
-            remedy = f"Choose from {', '.join(controls)}" if controls else "Omit it"
-            raise InputError(f"unknown setting {name!r:.60} for {metric}. {remedy}.")
-        if (words := controls[name].words) and value not in [*words]:
-            choices = ", ".join(map(str, words))
-            raise InputError(f"{name} must be one of {choices}, got {value!r:.60}")
+            remedy = f"Choose from {', '.join(controls)}." if controls else "Omit it."
+            raise InputError(f"unknown setting {name!r:.60} for {metric}. {remedy}")
+        choices = [x for x, _ in controls[name].values if x != ""] + [*controls[name].api]
+        if controls[name].values and value not in choices:
+            raise InputError(
+                f"{name} must be one of {', '.join(map(str, choices))}, got {value!r:.60}"
+            )
     settings = {**DEFAULTS, **(settings or {})}
     if metric == "infolm":  # drop parameters that the measure does not have
-        measure = settings.get("information_measure", default(metric, "information_measure"))
-        parameters = _parameter_names(measure)
+        parameters = _parameter_names(settings.get("information_measure", "fisher_rao_distance"))
         settings = {k: v for k, v in settings.items() if k not in PARAMETERS or k in parameters}
     metric_settings = SCORERS[metric](**settings).settings
-    ranges = {name: control.range for name, control in controls.items() if control.range}
-    for name, (low, high) in ranges.items():
-        if not low <= getattr(metric_settings, name) <= high:
+    for name, control in controls.items():
+        low, high = control.range or (-float("inf"), float("inf"))
+        if control.range and not low <= getattr(metric_settings, name) <= high:
             raise InputError(f"{name} must be between {low:g} and {high:g}, got {settings[name]}")
     return settings
 
 
-def default(metric: str, name: str) -> Any:
-    """Return the demo's default for a setting."""
-    return DEFAULTS.get(name, getattr(SCORERS[metric]().settings, name))
+def divide_settings(settings: Any) -> dict[str, Any]:
+    """Return the settings of each metric among the settings of all metrics.
+
+    >>> divide_settings({"idf": False})["menli"], divide_settings({"idf": False})["infolm"]
+    ({}, {'idf': False})
+    """
+    if not isinstance(settings or {}, Mapping):
+        raise InputError(f"settings must be a dictionary, got {settings!r:.60}")
+    for name in settings or {}:
+        if name not in CONTROLS:
+            raise InputError(f"unknown setting {name!r:.60}. Choose from {', '.join(CONTROLS)}.")
+    return {
+        metric: {k: v for k, v in (settings or {}).items() if metric in CONTROLS[k].metrics}
+        for metric in SCORERS
+    }
 
 
-def make_controls(label: str, metric: str) -> tuple[gr.Radio, list[Any]]:
-    """Create the metric menu and a collapsed section with all controls, ordered by CONTROL_KEYS."""
-    radio = gr.Radio(
-        [(words, name) for name, words in METRIC_LABELS.items()], value=metric, label=label
-    )
-    groups, controls = {}, {}
-    with gr.Accordion("Settings", open=False, visible=bool(CONTROLS[metric])) as settings:
-        for group in CONTROLS:
-            with gr.Column(visible=group == metric) as groups[group]:
-                for name in CONTROLS[group]:
-                    controls[group, name] = _component(group, name)
-    radio.change(  # by a visitor or an example
-        lambda choice: [
-            gr.update(visible=bool(CONTROLS[choice])),
-            *(gr.update(visible=name == choice) for name in groups),
-        ],
-        radio,
-        [settings, *groups.values()],
-        **QUIET,
-    )
-    measure = controls["infolm", "information_measure"]
-    numbers = [controls["infolm", name] for name in PARAMETERS]
-    measure.input(_show_measure, measure, [measure, *numbers], **QUIET)
-    return radio, list(controls.values())
+def make_controls(radio: gr.Radio | None = None) -> list[Any]:
+    """Create a collapsed section with all controls, or with the controls of the radio's metric."""
+    with gr.Accordion("Settings", open=False):
+        controls = [_component(name) for name in SHOWN]
+    triggers = [controls[0].input, *([radio.change] if radio else [])]
+    inputs = [controls[0], *([radio] if radio else [])]
+    gr.on(triggers, _show, inputs, controls, **QUIET)
+    return controls
 
 
-def read_settings(metric: str, values: Sequence[Any]) -> dict[str, Any]:
-    """Return a metric's settings from the values of all controls. Skip empty numbers."""
-    items = zip(CONTROL_KEYS, values, strict=True)
-    return {name: v for (group, name), v in items if group == metric and v is not None}
+def read_settings(values: Sequence[Any], metric: str | None = None) -> dict[str, Any]:
+    """Return the settings in all controls, or the metric's settings, without defaults."""
+    return {
+        name: value
+        for (name, control), value in zip(SHOWN.items(), values, strict=True)
+        if value not in (None, "") and metric in (None, *control.metrics)
+    }
 
 
-def _component(metric: str, name: str) -> Any:
-    control = CONTROLS[metric][name]
-    value: Any = default(metric, name) if control.start is None else control.start
+def _component(name: str) -> Any:
+    control = SHOWN[name]
+    values = [value for value, _ in control.values]
+    default = DEFAULTS.get(name, getattr(SCORERS[control.metrics[0]]().settings, name))
+    value = "" if "" in values else default if control.start is None else control.start
     info = _describe(value) if name == "information_measure" else control.info
     options: dict[str, Any] = {"value": value, "label": control.label, "info": info}
-    if control.words is None:
+    if not values:
         return gr.Number(**options, step=0.25, visible=name not in PARAMETERS, min_width=120)
-    choices = [(label, word) for word, label in control.words.items()]
+    choices = [(label, value) for value, label in control.values]
     return gr.Dropdown(choices, **options, filterable=False)
 
 
-def _show_measure(measure: str) -> list[Any]:
-    """Return updates that describe a measure and show the controls for its parameters."""
+def _show(measure: str, metric: str = "") -> list[Any]:
+    """Return updates that show the controls of a metric, or of all, and describe the measure."""
     parameters = _parameter_names(measure)
-    numbers = [gr.update(visible=name in parameters) for name in PARAMETERS]
-    return [gr.update(info=_describe(measure)), *numbers]
+    visible = {
+        name: metric in ("", *control.metrics) and (name not in PARAMETERS or name in parameters)
+        for name, control in SHOWN.items()
+    }
+    described = {"information_measure": {"info": _describe(measure)}}
+    return [gr.update(visible=shown, **described.get(name, {})) for name, shown in visible.items()]
 
 
 def _parameter_names(measure: str) -> list[str]:

@@ -103,6 +103,17 @@ def test_endpoints_return_explained_scores(metric, settings, why, client, scorer
         assert [row["verdict"] for row in rows] == [word or "" for word in result["verdicts"]]
 
 
+def test_all_metrics_are_returned_as_a_list(client, scorers):
+    answers = client.predict(PAIR[0], [PAIR[1]], "all", {"idf": False}, api_name="/score")
+    assert [answer["metric"] for answer in answers] == [*METRICS]
+    for answer in answers:
+        metric = answer["metric"]
+        options = {"idf": False} if hasattr(scorers[metric].settings, "idf") else {}
+        expected = scorers[metric].score([PAIR[0]], [PAIR[1]], **options)
+        assert answer["score"] == pytest.approx(expected[metric], abs=1e-6)
+        assert answer["signature"] == expected["signature"]
+
+
 def test_oversized_requests_are_rejected(space_url):
     """Check that Gradio limits uploads, the Space limits other requests, and the page stays up."""
     content = b"x" * (limits.FILE_BYTES + 1)
@@ -143,6 +154,9 @@ HOSTILE = [
     {"candidate": "".join(map(chr, range(32))) + "a", "references": ["\x00\u202e\ufeff\U0010ffff"]},
     {"candidate": "a", "references": ["b"], "settings": {"idf": "/etc/passwd"}},
     {"candidate": {"path": "/etc/passwd"}, "references": [["a"]], "metric": "../menli"},
+    {"candidate": "${1} {{value}} " * 40, "references": ["{"] * 5, "metric": "all"},
+    {"candidate": "a. " * 150, "references": ["b. " * 150], "metric": "all"},
+    {"candidate": "a", "references": ["b"], "metric": "all", "settings": {"device": "cuda"}},
 ]
 
 
@@ -159,7 +173,11 @@ def test_concurrent_clients_get_correct_scores_despite_hostile_requests(space_ur
                 return None
         text = f"Visitor {number} saw {number} cats on the sofa."
         metric = metrics[number % len(metrics)]
-        score = visitor.predict(text, [PAIR[1]], metric, api_name="/score")["score"]
+        if number % 2:
+            score = visitor.predict(text, [PAIR[1]], metric, api_name="/score")["score"]
+        else:
+            answers = visitor.predict(text, [PAIR[1]], "all", api_name="/score")
+            (score,) = (answer["score"] for answer in answers if answer["metric"] == metric)
         assert score == pytest.approx(scorers[metric].score([text], [PAIR[1]])[metric], abs=1e-6)
         return score
 

@@ -83,7 +83,7 @@ def test_exported_space_runs_with_its_requirements_only(metric, folders, tmp_pat
     with running_space(tmp_path, folder / "app.py", python, imported=None) as url:
         client = Client(url, verbose=False)
         radios = [part for part in client.config["components"] if part["type"] == "radio"]
-        assert [radio["props"].get("value") for radio in radios] == [metric, metric]
+        assert [radio["props"].get("value") for radio in radios] == [metric]
         for name, entry in METRICS.items():
             scorer = entry.scorer_type()(model_name_or_path="bundled")
             expected = scorer.score([PAIR[0]], [PAIR[1]])[name]

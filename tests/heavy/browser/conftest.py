@@ -58,7 +58,7 @@ def page(context, width, scheme, space_url) -> Iterator[Page]:
     page.on("request", record_request)
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(space_url)
-    page.locator(".verdict").wait_for()
+    page.locator("#score .done").wait_for()
     yield page
     page.close()
     assert (foreign_urls, problems) == ([], [])

@@ -2,8 +2,8 @@
     window.frames_ = [];
     const record = () => {
         const why = document.querySelector('#why'), box = why.getBoundingClientRect();
-        const verdict = document.querySelector('#score .verdict') !== null;
-        frames_.push([why.classList.contains('blank'), verdict, box.top + scrollY, box.height]);
+        const rows = document.querySelectorAll('#score button[data-metric]').length;
+        frames_.push([getComputedStyle(why).visibility === 'hidden', rows, box.top + scrollY]);
         requestAnimationFrame(record);
     };
     record();

@@ -8,31 +8,34 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from infolm_metric import AnswerCheckScorer, BaryScorer, InfoLMScorer, MENLIScorer
-from space.page.appearance import number
+from infolm_metric import InfoLMScorer
+from infolm_metric.metrics import METRICS
+from space.page.appearance import TEXTS, number
 from space.page.compare_tab import EXAMPLES
-from space.page.settings import CONTROLS, METRIC_LABELS
+from space.page.settings import CONTROLS
 from tests.random_pairs import write_lines
 
 FOLDER = Path(__file__).parent
-SCORERS = {"infolm": InfoLMScorer, "baryscore": BaryScorer, "menli": MENLIScorer}
-SCORERS["answer_check"] = AnswerCheckScorer
 CANDIDATE, REFERENCE = "The cat slept on the sofa.", "A cat was asleep on the couch."
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
-PLOTS = {
-    "infolm": ["#expected-candidate", "#expected-reference", "#drivers"],
-    "baryscore": ["#moves"],
-    "menli": [],
-    "answer_check": [],
+WORDS = {
+    "infolm": "Predictions for each text",
+    "baryscore": "Cost of each word",
+    "bertscore": "Best match of each token",
+    "menli": "Entailment in both directions",
+    "answer_check": "Tokens in the answer",
 }
-WORDS = {"infolm": "nine measures", "baryscore": "All moves", "menli": "Accuracy of the model"}
-WORDS["answer_check"] = "Tokens in the answer"
+RULES = ["color-contrast", "label", "button-name", "nested-interactive", "aria-allowed-attr"]
 OVERFLOWING_ELEMENTS = (FOLDER / "overflowing_elements.js").read_text()
 RECORD_FRAMES = (FOLDER / "record_frames.js").read_text()
 
 
 def visible(page, selector):
     return page.locator(selector).locator("visible=true")
+
+
+def row(page, metric):
+    return page.locator(f"#score button[data-metric={metric}]")
 
 
 def write(page, candidate, reference):
@@ -46,21 +49,19 @@ def choose(page, label, option):
     page.get_by_role("option", name=option).locator("visible=true").click()
 
 
-def compare_by(page, metric):
-    page.get_by_label(METRIC_LABELS[metric]).locator("visible=true").check()
-    title = METRIC_LABELS[metric].partition(":")[0]
-    expect(page.locator("#score .score-line")).to_contain_text(title)
-    for plot in PLOTS[metric]:
-        expect(page.locator(f"{plot} svg.marks, {plot} canvas").first).to_be_visible()
+def compare(page):
+    page.locator("#compare").click()
+    expect(page.locator("#score .done")).to_have_count(1)
+    expect(visible(page, "#why .explanation")).to_have_count(1)
 
 
-def open_details(page):
-    visible(page, "text=Reproduce the score").wait_for()
-    if visible(page, "text='Details'").count():
-        visible(page, "text='Details'").click()
-    if not visible(page, ".code").count():  # shared by all metrics
-        visible(page, "text=Reproduce the score").click()
-    visible(page, ".code").scroll_into_view_if_needed()
+def open_row(page, metric):
+    """Open the explanation of a metric, with all its details."""
+    row(page, metric).click()
+    expect(row(page, metric)).to_have_attribute("aria-pressed", "true")
+    expect(visible(page, f"#why-{metric}")).to_contain_text(WORDS[metric])
+    for summary in page.locator("#why summary").all():
+        summary.click()
 
 
 def check_layout(page):
@@ -68,7 +69,7 @@ def check_layout(page):
     page.mouse.move(0, 0)
     for _ in range(20):  # until color transitions have ended
         page.wait_for_timeout(150)
-        response = Axe().run(page, options={"runOnly": ["color-contrast", "label"]}).response
+        response = Axe().run(page, options={"runOnly": RULES}).response
         violations = [
             (rule["id"], node["html"]) for rule in response["violations"] for node in rule["nodes"]
         ]
@@ -84,142 +85,133 @@ def check_layout(page):
 # Content of the page
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1280), ("dark", 390), ("light", 390), ("dark", 1280)]
+)
 def test_every_metric_and_a_file_are_readable_and_fit_the_window(page, scheme, width):
     expect(page.locator("#score")).to_contain_text("closer than unrelated texts")
     assert page.locator("body.dark").count() == (scheme == "dark")
     button, card = (page.locator(part).bounding_box() for part in ("#compare", "#score"))
-    if width == 390:
-        assert 0 <= card["y"] - button["y"] - button["height"] < 50
-    else:  # a result is above the fold
+    if width == 1280:  # the card is above the fold
         assert max(box["y"] + box["height"] for box in (button, card)) <= 800
-    for metric in SCORERS:
-        compare_by(page, metric)
-        open_details(page)
-        expect(page.locator(f"#why-{metric}")).to_contain_text(WORDS[metric])
-        expect(visible(page, "text='Settings'")).to_have_count(int(bool(CONTROLS[metric])))
-        if CONTROLS[metric]:
-            visible(page, "text='Settings'").click()
+    for metric in METRICS:
+        open_row(page, metric)
         check_layout(page)
-        if CONTROLS[metric]:
-            visible(page, "text='Settings'").click()
+    visible(page, "text='Settings'").click()
+    check_layout(page)
     score_the_sample(page)
     check_layout(page)
 
 
-@pytest.mark.parametrize("metric", SCORERS)
-def test_enter_compares_two_texts_by_every_metric(metric, page):
-    compare_by(page, metric)
+def test_enter_compares_two_texts_by_every_metric(page):
     write(page, CANDIDATE, REFERENCE)
     expect(page.locator("#score .waiting")).to_contain_text("Press")
     expect(visible(page, "#why")).to_have_count(0)
     page.locator("#reference-1 textarea").press("Enter")
-    result = SCORERS[metric](model_name_or_path="bundled").score([CANDIDATE], [REFERENCE])
-    expect(page.locator(".score")).to_have_text(number(result[metric]))
-    open_details(page)
-    expect(visible(page, ".signature textarea")).to_have_value(result["signature"])
-    expect(visible(page, ".code")).to_contain_text(CANDIDATE)
-    expect(visible(page, ".command")).to_contain_text(f"infolm score --metric={metric}")
-    if metric == "menli":
-        expect(page.locator("#follows-rh")).to_contain_text("yes (entailment)")
+    expect(page.locator("#score .done")).to_have_count(1)
+    for metric, entry in METRICS.items():
+        result = entry.scorer_type()(model_name_or_path="bundled").score([CANDIDATE], [REFERENCE])
+        expect(row(page, metric).locator(".score")).to_have_text(number(result[metric]))
+        open_row(page, metric)
+        for part in (result["signature"], CANDIDATE, f"infolm score --metric={metric}"):
+            expect(page.locator("#why")).to_contain_text(part)
 
 
-def test_examples_are_scored_and_menli_reports_a_contradiction(page):
+def test_rows_show_at_once_that_the_facts_differ(page):
     example = next(entry for entry in EXAMPLES if "negation" in entry["name"])
     page.get_by_role("button", name=example["name"]).click()
     expect(page.locator("#score .lesson")).to_contain_text("A blind spot")
     expect(page.locator("#candidate textarea")).to_have_value(example["candidate"])
-    expect(page.locator("#score .verdict")).to_contain_text("unrelated texts")
-    compare_by(page, "menli")
-    expect(page.locator("#score .verdict")).to_have_text("The texts contradict each other")
+    expect(page.locator("#score .headline")).to_have_text(TEXTS["summary"]["facts"])
+    for metric in ("infolm", "baryscore", "bertscore"):
+        expect(row(page, metric)).to_contain_text("closer than unrelated texts")
+    expect(row(page, "menli")).to_contain_text("The texts contradict each other")
 
 
-@pytest.mark.parametrize("metric", ["infolm", "menli"])
-def test_charts_arrive_after_the_verdict_without_moving_the_page(metric, page):
-    compare_by(page, metric)
-    visible(page, f"#why-{metric}").wait_for()
+def test_rows_arrive_one_by_one_and_the_explanation_without_moving_the_page(page):
     page.evaluate(RECORD_FRAMES)
     page.locator("#candidate textarea").fill("A cat slept in the old village school.")
-    expect(visible(page, "#why, #why *")).to_have_count(0)
-    page.locator("#compare").click()
-    expect(visible(page, "#why")).to_have_count(1)
-    page.wait_for_timeout(1000)  # until all charts are drawn
+    expect(visible(page, "#why")).to_have_count(0)
+    compare(page)
     frames = page.evaluate("frames_")
-    states = [[blank, verdict] for blank, verdict, *_ in frames]
-    assert [False, False] not in states  # charts without the verdict
-    # MENLI's charts need no further encoding, and may arrive within the same frame.
-    assert [True, True] in states or metric == "menli"
-    assert len({(top, height) for *_, top, height in frames}) == 1
+    states = [(hidden, rows) for hidden, rows, _ in frames]
+    assert (True, 0) in states and (False, 5) in states
+    assert all(rows == 5 for hidden, rows in states if not hidden)
+    assert len({rows for _, rows in states}) > 2
+    assert len({top for *_, top in frames}) == 1
 
 
-def test_examples_of_answers_select_answer_check_and_get_verdicts(page):
-    for name, verdict, words in (
-        ("LLM answer", "Likely correct", "Neil"),
-        ("LLM answer: denial", "Unclear", "Canberra"),
-    ):
-        page.get_by_role("button", name=name, exact=True).click()
-        expect(page.locator("#score .verdict")).to_have_text(verdict)
-        expect(page.locator("#score .score-line")).to_contain_text("answer_check")
-        expect(
-            page.get_by_label(METRIC_LABELS["answer_check"]).locator("visible=true")
-        ).to_be_checked()
-        expect(visible(page, "text='Settings'")).to_have_count(0)
-        expect(page.locator("#reference-tokens")).to_contain_text(words)
-        expect(page.locator("#statements")).to_contain_text(words)
-        check_layout(page)
+def test_examples_of_answers_open_the_explanation_of_answer_check(page):
+    page.get_by_role("button", name="LLM answer", exact=True).click()
+    expect(row(page, "answer_check")).to_contain_text("Likely correct")
+    expect(visible(page, "#why-answer_check")).to_contain_text("Neil")
+    check_layout(page)
+    page.get_by_role("button", name="LLM answer: denial", exact=True).click()
+    expect(page.locator("#score .lesson")).to_contain_text("denial")
+    expect(row(page, "answer_check").locator(".verdict")).not_to_have_text("Likely correct")
+    expect(visible(page, "#why-answer_check")).to_contain_text("Canberra")
+    check_layout(page)
 
 
-def test_closest_reference_determines_the_verdict_and_task_the_score(page):
+@pytest.mark.parametrize("width", [390])
+def test_a_result_scrolls_into_view_on_a_phone(page):
+    page.get_by_role("button", name="Blind spot: negation").click()
+    expect(page.locator("#score .headline")).to_be_in_viewport()
+    row(page, "answer_check").click()
+    expect(page.locator("#why-answer_check h2")).to_be_in_viewport()
+
+
+def test_card_stays_in_view_when_the_settings_are_open(page):
+    visible(page, "text='Settings'").click()
+    page.get_by_label(CONTROLS["idf"].label).scroll_into_view_if_needed()
+    expect(page.locator("#score .headline")).to_be_in_viewport()
+
+
+def test_closest_reference_is_explained_and_named(page):
     write(page, CANDIDATE, REFERENCE)
     visible(page, "text='More references'").click()
     page.get_by_label("Reference 2").fill(CANDIDATE)
     page.get_by_label("Reference 2").press("Enter")
-    expect(page.locator(".verdict")).to_have_text("Same score as an identical text")
-    page.get_by_label("Reference 2").fill("")
-    write(page, "The cat slept on the red sofa.", CANDIDATE)
-    compare_by(page, "menli")
-    score = page.locator(".score").inner_text()
-    visible(page, "text='Settings'").click()
-    choose(page, CONTROLS["menli"]["task"].label, "Summary")
-    scorer = MENLIScorer(model_name_or_path="bundled", task="summary")
-    expected = scorer.score(["The cat slept on the red sofa."], [CANDIDATE])
-    expect(page.locator(".score")).to_have_text(number(expected["menli"]))
-    assert score != number(expected["menli"])
+    expect(page.locator("#score .headline")).to_contain_text("identical")
+    open_row(page, "baryscore")
+    expect(page.locator("#why")).to_contain_text(f"number 2: “{CANDIDATE}”")
 
 
-def test_new_measure_updates_the_score_and_invalid_alpha_is_rejected(page):
+def test_new_measure_updates_the_score_and_invalid_alpha_leaves_the_other_rows(page):
     write(page, CANDIDATE, REFERENCE)
     visible(page, "text='Settings'").click()
-    alpha = page.get_by_label("alpha", exact=True).locator("visible=true")
+    alpha = page.get_by_label(CONTROLS["alpha"].label, exact=True).locator("visible=true")
     expect(alpha).to_have_count(0)
-    choose(page, CONTROLS["infolm"]["information_measure"].label, "renyi_divergence")
+    choose(page, CONTROLS["information_measure"].label, "renyi_divergence")
     settings = {"information_measure": "renyi_divergence", "alpha": 0.5}
     scorer = InfoLMScorer(model_name_or_path="bundled", **settings)
-    expected = scorer.score([CANDIDATE], [REFERENCE])
-    expect(page.locator("#score .score-line")).to_contain_text("(renyi_divergence)")
-    expect(page.locator(".score")).to_have_text(number(expected["infolm"]))
+    expected = number(scorer.score([CANDIDATE], [REFERENCE])["infolm"])
+    score = row(page, "infolm").locator(".score")
+    expect(score).to_have_text(expected)
     alpha.fill("-1")
     page.locator("#compare").click()
-    expect(page.locator("#score .refused")).to_contain_text("any number > 0 except 1")
-    expect(visible(page, "#why")).to_have_count(0)
+    expect(page.locator("#score .failed")).to_contain_text("any number > 0 except 1")
+    expect(row(page, "menli")).to_have_count(1)
     alpha.fill("0.5")
     page.locator("#compare").click()
-    expect(page.locator(".score")).to_have_text(number(expected["infolm"]))
-    compare_by(page, "infolm")
-    open_details(page)
-    expect(page.locator("#by-alpha svg.marks, #by-alpha canvas").first).to_be_visible()
+    expect(score).to_have_text(expected)
+    open_row(page, "infolm")
+    expect(page.locator("#why")).to_contain_text("information_measure='renyi_divergence'")
 
 
 def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(page):
-    title = page.title()
+    title, templates = page.title(), "${document.title='taken'} {{value}}"
     for candidate, reference, words in (
         ("", REFERENCE, "the candidate is empty"),
-        (f"{ATTACK} cat", f"{ATTACK} **dog**", "This score is not meaningful"),
+        (f"{ATTACK} {templates} cat", f"{ATTACK} **dog**", "This score is not meaningful"),
     ):
         write(page, candidate, reference)
         page.locator("#compare").click()
         expect(page.locator("#score")).to_contain_text(words)
         check_layout(page)
+    for metric in METRICS:
+        row(page, metric).click()
+        expect(visible(page, f"#why-{metric}")).to_contain_text(templates)
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
 
@@ -244,7 +236,16 @@ def test_late_result_for_other_texts_is_not_shown(page):
     expect(page.locator("#score .waiting")).to_contain_text("Press")
     expect(visible(page, "#why")).to_have_count(0)
     box.press("Enter")
-    expect(page.locator(".verdict")).to_be_visible()
+    expect(page.locator("#score .done")).to_have_count(1)
+
+
+def test_click_on_another_row_during_an_explanation_wins(page):
+    row(page, "menli").click()
+    row(page, "baryscore").click()
+    expect(visible(page, "#why-baryscore")).to_have_count(1)
+    page.locator("#compare").click()  # opens the same explanation
+    expect(visible(page, "#why-baryscore")).to_have_count(1)
+    expect(row(page, "baryscore")).to_have_attribute("aria-pressed", "true")
 
 
 # Uploaded files
@@ -255,7 +256,7 @@ def score_the_sample(page):
     page.locator("#sample").click()
     expect(page.locator("#candidate-column input")).to_have_value("prediction")
     page.locator("#score-file").click()
-    expect(page.locator("#file-summary textarea")).to_have_value(re.compile("mean of 12 pairs"))
+    expect(page.locator("#file-summary")).to_contain_text("mean of 12 pairs")
 
 
 def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path):
@@ -268,9 +269,9 @@ def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path
     page.locator("#score-file").click()
     expected = InfoLMScorer(model_name_or_path="bundled").score(texts, [REFERENCE] * 4)
     mean = re.compile(f"mean of 4 pairs: {re.escape(number(expected['infolm']))}")
-    expect(page.locator("#file-summary textarea")).to_have_value(mean)
-    expect(page.locator("#histogram svg.marks, #histogram canvas").first).to_be_visible()
-    first = page.locator("#pairs").get_by_role("row").nth(1)  # after the header
+    expect(page.locator("#file-summary")).to_contain_text(mean)
+    expect(page.locator("#file-summary .bars")).to_contain_text("25.0%")
+    first = page.locator("#file-state .table tbody tr").first
     expect(first).to_contain_text(number(max(expected["scores"])))
     with page.expect_download() as download:
         page.locator("#download").click()
@@ -278,19 +279,17 @@ def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path
         rows = list(csv.DictReader(file))
     assert [row["prediction"] for row in rows] == texts
     assert [float(row["infolm"]) for row in rows] == pytest.approx(expected["scores"], abs=1e-6)
-    page.get_by_label(METRIC_LABELS["answer_check"]).locator(
-        "visible=true"
-    ).check()  # clears the results
+    page.get_by_label("answer_check").locator("visible=true").check()  # clears the results
     expect(visible(page, "#file-summary")).to_have_count(0)
     page.locator("#score-file").click()
-    expect(page.locator("#file-summary textarea")).to_have_value(re.compile("Verdicts: "))
-    expect(page.locator("#pairs").get_by_role("row").nth(1)).to_contain_text(
+    expect(page.locator("#file-summary")).to_contain_text("Verdicts: ")
+    expect(page.locator("#file-state .table tbody tr").first).to_contain_text(
         re.compile("likely|unclear")
     )
-    page.get_by_label(METRIC_LABELS["menli"]).locator("visible=true").check()  # clears the results
+    page.get_by_label("MENLI").locator("visible=true").check()  # clears the results
     expect(visible(page, "#file-summary")).to_have_count(0)
     page.locator("#score-file").click()
-    expect(page.locator("#file-summary textarea")).to_have_value(re.compile("MENLI, mean of 4"))
+    expect(page.locator("#file-summary")).to_contain_text("MENLI, mean of 4")
 
 
 def test_rejected_file_is_reported_and_markup_in_a_file_is_escaped(page, tmp_path):
@@ -304,31 +303,30 @@ def test_rejected_file_is_reported_and_markup_in_a_file_is_escaped(page, tmp_pat
     expect(page.locator("#file-state .refused")).to_contain_text("<script>document.title")
     choose(page, "Reference columns (one or more)", "<script>")
     page.locator("#score-file").click()
-    expect(page.locator("#pairs")).to_contain_text("<script>document.title")
+    expect(page.locator("#file-state .table")).to_contain_text("<script>document.title")
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
 
 # Keyboard
 
 
-def test_all_controls_are_reachable_by_keyboard(page):
-    stops = set()
+def test_all_controls_are_reachable_by_keyboard_with_visible_focus(page):
+    stops = {}
     for _ in range(60):
         page.keyboard.press("Tab")
-        stops.add(
-            page.evaluate(
-                "() => { const e = document.activeElement; return e.value && e.type === 'radio'"
-                " ? 'metric' : e.closest('#candidate, #reference-1, #compare')?.id"
-                " ?? e.textContent.trim().slice(0, 20); }"
-            )
+        stop, outline = page.evaluate(
+            "() => { const e = document.activeElement; return ["
+            "e.dataset.metric ?? e.closest('#candidate, #reference-1, #compare')?.id"
+            " ?? e.textContent.trim().slice(0, 20), getComputedStyle(e).outlineStyle]; }"
         )
-        if "Details" in "".join(stops):
+        stops[stop] = outline
+        if stop.startswith("Reproduce the"):
             break
-    targets = {"candidate", "reference-1", "metric", "compare"}
-    assert targets <= stops
+    targets = {"candidate", "reference-1", "compare", *METRICS}
+    assert targets <= {*stops}
+    assert {stops[target] for target in targets} == {"solid"}
     for words in ("Compare", "Unrelated texts", "More references", "Settings", "Details"):
         assert any(stop.startswith(words) for stop in stops), (words, stops)
-    page.locator("input[type=radio]").first.focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Space")
-    expect(page.locator("#score .score-line")).to_contain_text("BaryScore")
+    row(page, "menli").focus()
+    page.keyboard.press("Enter")
+    expect(visible(page, "#why-menli")).to_have_count(1)

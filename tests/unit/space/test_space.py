@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import itertools
 import json
 import re
 import shlex
@@ -9,6 +10,7 @@ import statistics
 import sys
 import threading
 import time
+from collections import Counter
 
 import gradio as gr
 import numpy as np
@@ -16,14 +18,26 @@ import pandas as pd
 import pytest
 
 from infolm_metric import InputError
+from infolm_metric.answer_check.verdict import THRESHOLDS
+from infolm_metric.answer_check.verdict import VERDICTS as answer_verdicts
 from infolm_metric.commands.main import main
+from infolm_metric.core.baselines import Verdict
 from infolm_metric.core.scorer import Run
 from infolm_metric.infolm.masked_lm import MaskedLM
-from infolm_metric.infolm.measures import MEASURES
 from infolm_metric.metrics import METRICS
 from infolm_metric.models.hidden_states import Encoder
 from infolm_metric.models.nli import NLIModel
-from space.page import appearance, bertscore_view, compare_tab, file_tab, limits, scoring, settings
+from space.page import (
+    appearance,
+    bertscore_view,
+    card,
+    compare_tab,
+    file_tab,
+    limits,
+    menli_view,
+    scoring,
+)
+from space.page import settings as space_settings
 from space.page.fair_lock import FairLock
 from space.page.scoring import compare
 from tests.project_files import ROOT
@@ -33,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 PAGE = ROOT / "space" / "page"
 PAIR = ("The cat slept on the sofa.", ["A cat was asleep on the couch."])
 EXAMPLES = {row["name"]: (row["candidate"], [row["reference"]]) for row in compare_tab.EXAMPLES}
-PARAPHRASE = EXAMPLES["No shared words"]
+PARAPHRASE = EXAMPLES["Paraphrase"]
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 
 
@@ -72,12 +86,30 @@ def test_no_component_renders_markup_from_visitors():
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_offered_value_is_valid_for_the_metric(metric):
     defaults = scorer(metric).settings
-    for name, control in settings.CONTROLS[metric].items():
-        for value in control.words or ():
+    for name, control in space_settings.CONTROLS.items():
+        values = [value for value, _ in control.values if value != ""] + [*control.api]
+        for value in values if metric in control.metrics else ():
             options = {"alpha": 0.5, "beta": 0.5} if name == "information_measure" else {}
-            assert settings.check_settings(metric, {**options, name: value})[name] == value
-        if control.words and name != "model_name_or_path" and control.start is None:
-            assert getattr(defaults, name) in [*control.words]
+            checked = space_settings.check_settings(metric, {**options, name: value})
+            assert checked[name] == value
+        if values and "" not in dict(control.values) and name != "model_name_or_path":
+            assert metric not in control.metrics or getattr(defaults, name) in values
+
+
+def test_settings_of_all_metrics_reach_the_metrics_that_have_them():
+    divided = space_settings.divide_settings({"idf": False, "temperature": 2.0, "task": "summary"})
+    assert divided["infolm"] == {"idf": False, "temperature": 2.0}
+    assert divided["bertscore"] == {"idf": False} and divided["menli"] == {"task": "summary"}
+    assert divided["answer_check"] == {}
+    with pytest.raises(InputError, match="unknown setting 'device'"):
+        space_settings.divide_settings({"device": "cuda"})
+    start = [space_settings._component(name).value for name in space_settings.SHOWN]
+    for metric, values in space_settings.divide_settings(
+        space_settings.read_settings(start)
+    ).items():
+        checked = space_settings.check_settings(metric, values)
+        settings = scorer(metric).settings.replace(**checked)
+        assert settings.signature_fields() == scorer(metric).settings.signature_fields()
 
 
 RENYI = {"information_measure": "renyi_divergence", "alpha": -1}
@@ -95,17 +127,17 @@ INVALID = [
     (("infolm", *PAIR, {"interpolation": 1.0}), "interpolation must be between"),
     (("infolm", *PAIR, RENYI), "any number > 0"),
     (("answer_check", *PAIR, {"idf": False}), "unknown setting 'idf' for answer_check"),
-    (("answer_check", "a " * 128, ["a"]), "the candidate has 130 tokens, but at most 128"),
-    (("menli", *PAIR, {"task": "answer"}), "task must be one of translation, summary"),
+    (("menli", *PAIR, {"task": "answer"}), "task must be one of summary, translation"),
     (("menli", "", ["a"]), "the candidate is empty"),
     (("menli", "a", ["  "]), "the reference is empty"),
     (("menli", "a", "abc"), "references must be a list"),
     (("menli", "a", [None]), "must be a string"),
     (("menli", "a\ud800", ["a"]), "surrogate"),
-    (("menli", "x" * 1_001, ["a"]), "1,001 characters"),
-    (("menli", "a " * 64, ["a"]), "the candidate has 66 tokens, but at most 64"),
-    (("menli", "a", ["b " * 60] * 3), "186 tokens together, but at most 128"),
-    (("menli", "a", ["b", "c " * 64]), "the reference 2 has 66 tokens"),
+    (("menli", "x" * 3_001, ["a"]), "3,001 characters"),
+    (("infolm", "a " * 64, ["a"]), "the candidate has 66 tokens, but at most 64"),
+    (("infolm", "a", ["b " * 60] * 3), "186 tokens together, but at most 128"),
+    (("menli", "a " * 480, ["a"]), "the candidate has 482 tokens, but at most 480"),
+    (("menli", "a", ["b", "c " * 480]), "the reference 2 has 482 tokens"),
     (("menli", "a", []), "at least one"),
     (("menli", "a", ["b"] * 6), "6 references, but at most 5"),
 ]
@@ -135,7 +167,7 @@ def test_space_and_package_give_the_same_score(metric, options):
         answer = compare(metric, PAIR[0], references, options)
         expected = scorer(metric).score([PAIR[0]], [references], **options)
         assert answer.score == pytest.approx(expected[metric], abs=1e-6)
-        assert answer.signature == expected["signature"]
+        assert answer.result["signature"] == expected["signature"]
         assert json.loads(json.dumps(answer.as_dict()))["score"] == answer.score
 
 
@@ -154,8 +186,8 @@ def test_displayed_code_and_command_print_the_displayed_score(
 ):
     monkeypatch.setenv("INFOLM_MODEL", server)  # unset on the visitor's machine
     answer = compare(metric, PAIR[0], [*PAIR[1], "It's a \\ cat."], options)
-    code, command, signature = compare_tab.reproduce(answer)
-    assert signature == answer.signature
+    code, command, signature = card.reproduce(answer)
+    assert signature == answer.result["signature"]
     monkeypatch.delenv("INFOLM_MODEL")
     exec(code, {})
     assert float(capsys.readouterr().out) == pytest.approx(answer.score, abs=1e-6)
@@ -197,30 +229,11 @@ def test_explanation_is_for_the_closest_reference(metric):
         assert all(sum(verdict.values()) == pytest.approx(1, abs=1e-6) for verdict in why.values())
 
 
-def test_measure_table_and_curves_contain_the_score():
-    options = {"information_measure": "ab_divergence", "alpha": 1.0, "beta": -0.5}
-    answer = compare("infolm", *PAIR, options)
-    *_, rows, temperature, interpolation, alpha, beta = answer.view.updates
-    assert {row[0].partition(" ")[0] for row in rows} == {*MEASURES}
-    (score,) = (score for name, score, *_ in rows if name == "ab_divergence (1, -0.5)")
-    assert float(score) == pytest.approx(answer.score, rel=1e-3)
-    for curve, name in ((temperature, "temperature"), (interpolation, "interpolation")):
-        choice = curve["value"].query("line == 'current value'")
-        assert list(choice["score"]) == pytest.approx([0.0, answer.score], abs=1e-6), name
-    assert {0.0, 0.5} & {*alpha["value"]["alpha"]} == set() and beta["visible"]
-    *_, alpha, beta = compare("infolm", *PAIR).view.updates
-    assert not alpha["visible"] and not beta["visible"]
+OPTIONS = {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}
 
 
-COUNTED = [
-    ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
-    ("baryscore", {}),
-    *(("menli", {"task": task}) for task in ("translation", "summary")),
-]
-
-
-@pytest.mark.parametrize(("metric", "options"), COUNTED, ids=str)
-def test_a_click_encodes_no_context_twice_and_reads_no_file(metric, options, monkeypatch):
+@pytest.mark.parametrize("options", [{}, {**OPTIONS, "task": "summary"}], ids=str)
+def test_a_click_encodes_no_context_twice_and_reads_no_file(options, monkeypatch):
     encoded, opened = [], None
 
     def audit(event, arguments):  # an audit hook cannot be removed
@@ -231,35 +244,52 @@ def test_a_click_encodes_no_context_twice_and_reads_no_file(metric, options, mon
         plain = getattr(owner, name)
 
         def recording(self, rows, *rest):
-            encoded.extend(repr(getattr(row, "tolist", lambda row=row: row)()) for row in rows)
+            tensors = [getattr(row, "tolist", lambda row=row: row)() for row in rows]
+            if name == "states":  # groups of texts of equal length
+                tensors = [text for group in tensors for text in group]
+            encoded.extend((name, repr(text)) for text in tensors)
             return plain(self, rows, *rest)
 
         monkeypatch.setattr(owner, name, recording)
 
-    compare(metric, "The first click loads the model.", PAIR[1], options).as_dict()
+    def click(*texts):
+        results = dict(scoring.compare_by_all(*texts, options))
+        assert {*results} == {*METRICS}
+        return results.values()
+
+    for answer in click("The first click loads the model.", PAIR[1]):
+        answer.as_dict()
     record(MaskedLM, "logits")
     record(Encoder, "states")
     record(NLIModel, "probabilities")
     sys.addaudithook(audit)
-    number = f"{metric} {options}"  # not in any cache
+    number = f"{len(options)} options"  # not in any cache
     opened = []
-    answer = compare(
-        metric, f"The cat saw {number}.", [f"A cat, {number}.", f"{number} ran."], options
-    )
-    assert answer.verdict and encoded
+    answers = click(f"The cat saw {number}.", [f"A cat, {number}.", f"{number} ran."])
     before = len(encoded)
-    assert compare_tab.reproduce(answer) and answer.as_dict()["why"]
+    assert {name for name, _ in encoded} == {"logits", "states", "probabilities"}
+    assert len(encoded) == len({*encoded})
+    for answer in answers:
+        assert card.explanation(answer) and answer.as_dict()["why"]
     files, opened = opened, None
     assert files == []
-    assert len(encoded) == len({*encoded})
-    if metric != "menli":  # which shows both directions, even if a task uses only one of them
-        assert len(encoded) == before
+    # The explanation of answer_check is for one reference.
+    assert len(encoded) == len({*encoded}) and len(encoded) == before
+
+
+def test_metrics_of_a_checkpoint_share_its_model():
+    for model, *others in (("baryscore", "bertscore"), ("menli", "answer_check")):
+        for other in others:
+            pair = [scoring.load_scorer(metric, "bundled").models for metric in (model, other)]
+            assert pair[0] is pair[1]
 
 
 MEETINGS = ["The meeting is on Monday.", "The meeting is on Tuesday."]
 VERDICTS = [
     ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
-    ("infolm", *EXAMPLES["Unrelated texts"], "Slightly closer than unrelated texts"),
+    ("infolm", *EXAMPLES["Unrelated texts"], "About as far apart as unrelated texts"),
+    ("baryscore", *EXAMPLES["Unrelated texts"], "About as far apart as unrelated texts"),
+    ("bertscore", *EXAMPLES["Unrelated texts"], "About as far apart as unrelated texts"),
     ("infolm", PAIR[0], [PAIR[0]], "Same score as an identical text"),
     ("infolm", "yes", ["no"], "This score is not meaningful"),
     ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
@@ -267,11 +297,22 @@ VERDICTS = [
     ("infolm", "The meeting is on Friday.", MEETINGS, "This score is not meaningful"),
     ("baryscore", "The meeting is on Friday.", MEETINGS, "No verdict"),
     ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
-    ("menli", *PARAPHRASE, "Far closer than unrelated texts"),
+    (
+        "menli",
+        "A man is sleeping in a bed.",
+        ["A man is asleep in a bed."],
+        "Each text follows from the other",
+    ),
+    (
+        "menli",
+        "A man is sleeping.",
+        ["A man is sleeping in a large bed at home."],
+        "Only one text follows from the other",
+    ),
     *(
         ("menli", *EXAMPLES[name], "The texts contradict each other")
         for name in EXAMPLES
-        if name.startswith(("Blind spot", "Same words"))
+        if name.startswith("Blind spot")
     ),
     *((metric, "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ", ["ᚠᚢᚦ ᚨᚱᚲ"], "This score is not meaningful") for metric in METRICS),
     *(
@@ -286,12 +327,118 @@ def test_verdict_depends_on_the_baseline_and_needs_readable_texts(
     metric, candidate, references, verdict
 ):
     answer = compare(metric, candidate, references)
-    card = appearance.score_card(answer)
-    assert answer.verdict == verdict and verdict in card
+    row, why = card.card("", {metric: answer}), card.explanation(answer)
+    assert answer.verdict == verdict and verdict in row and verdict in why
+    tone = card.TONES.get(verdict, "none")
+    assert f'class="metric {tone}" data-metric="{metric}"' in row
     higher = metric in ("bertscore", "menli", "answer_check")
-    assert ("higher is better" in card) == (higher and answer.readable)
-    assert ("lower is closer" in card) == (not higher and answer.readable)
-    assert ("so there is no verdict" in card) == (verdict == "No verdict")
+    assert (appearance.HIGHER in why) == higher and (appearance.LOWER in why) != higher
+    assert ("so there is no verdict" in why) == (verdict == "No verdict")
+
+
+def test_every_verdict_of_a_baseline_has_a_tone():
+    for word in Verdict:
+        if word != Verdict.COPY:
+            assert f"{word.capitalize()} unrelated texts" in card.TONES
+    for word in (*answer_verdicts, *menli_view.FOLLOWS):
+        assert word.capitalize() in card.TONES or word in card.TONES
+
+
+CLOSE = dict.fromkeys(card.SIMILARITIES, "good")
+APART = dict.fromkeys(card.SIMILARITIES, "weak")
+SENTENCES = [
+    ({}, {}, "not meaningful"),
+    (CLOSE, {"identical": True}, "identical"),
+    (
+        CLOSE | {"menli": "bad", "answer_check": "weak"},
+        {},
+        "Close in wording, but the facts differ",
+    ),
+    (CLOSE | {"menli": "good", "answer_check": "weak"}, {}, "Close in wording and in meaning"),
+    (CLOSE | {"menli": "part"}, {}, "one text says more"),
+    (CLOSE | {"menli": "weak"}, {}, "neither text follows"),
+    (CLOSE, {}, "Close in wording."),
+    (APART | {"infolm": "good", "baryscore": "good", "menli": "bad"}, {}, "facts differ"),
+    (APART | {"infolm": "good", "menli": "bad"}, {}, "The texts contradict each other"),
+    (APART | {"menli": "bad", "answer_check": "good"}, {}, "The metrics disagree"),
+    (APART | {"menli": "good"}, {}, "Different in wording, but close in meaning"),
+    (APART | {"menli": "part"}, {}, "one text says more"),
+    (APART | {"menli": "weak", "answer_check": "bad"}, {}, "little in common"),
+    (APART | {"menli": "part", "answer_check": "good"}, {}, "the answer agrees"),
+    (APART | {"menli": "weak", "answer_check": "weak"}, {"mentioned": True}, "does not clearly"),
+    ({"answer_check": "good"}, {}, "The answer agrees"),
+    ({"answer_check": "weak"}, {}, "unclear"),
+    ({"answer_check": "bad"}, {}, "does not agree"),
+]
+
+
+@pytest.mark.parametrize(("tones", "facts", "words"), SENTENCES)
+def test_sentence_about_all_verdicts_follows_fixed_rules(tones, facts, words):
+    assert words in appearance.TEXTS["summary"][card.summarize(tones, **facts)]
+
+
+def test_every_combination_of_tones_has_a_sentence():
+    tones = ("good", "part", "weak", "bad", "")
+    for combination in itertools.product(tones, repeat=len(METRICS)):
+        given = {name: tone for name, tone in zip(METRICS, combination, strict=True) if tone}
+        for flags in ((False, False), (False, True), (True, False)):
+            assert card.summarize(given, *flags) in appearance.TEXTS["summary"]
+
+
+EXPECTED_SENTENCES = {
+    "Paraphrase": "Close in wording and in meaning.",
+    "Blind spot: wrong number": "Close in wording, but the facts differ.",
+    "Blind spot: negation": "Close in wording, but the facts differ.",
+    "LLM answer": "The answer agrees with the reference.",
+    "LLM answer: denial": "The answer contains the reference, but",
+}
+
+
+@pytest.mark.parametrize(("name", "words"), EXPECTED_SENTENCES.items())
+def test_examples_get_a_telling_sentence_and_rows_appear_one_by_one(name, words):
+    cards = list(compare_tab.compare_step_by_step(*EXAMPLES[name], {}))
+    rows = [html.count("<button type") for html in cards]
+    assert rows == [1, 2, 3, 4, 5] and cards[0].count("pending") == 4
+    assert words in cards[-1] and "Reproduce" in cards[-1]
+    assert all(f'data-metric="{metric}"' in cards[-1] for metric in METRICS)
+
+
+def test_long_texts_are_scored_by_all_metrics_except_infolm():
+    answer = " ".join(f"The river rose by {number} metres in the night." for number in range(30))
+    cards = list(compare_tab.compare_step_by_step(answer, ["The river rose in the night."], {}))
+    assert cards[-1].count("<button type") == 4
+    assert "Not computed: the candidate has" in cards[-1]
+    assert "--metric=infolm" not in cards[-1] and "--metric=menli" in cards[-1]
+    with pytest.raises(InputError, match="at most 480"):
+        list(compare_tab.compare_step_by_step(answer * 3, ["The river rose."], {}))
+
+
+def test_invalid_setting_of_a_metric_leaves_the_other_rows():
+    settings = {"information_measure": "renyi_divergence", "alpha": -1.0}
+    *_, html = compare_tab.compare_step_by_step(PAIR[0], PAIR[1], settings)
+    assert html.count("<button type") == 4 and "any number &gt; 0 except 1" in html
+
+
+def test_all_metrics_are_listed_with_answers_or_errors():
+    texts = ("The cat slept. " * 20, PAIR[1])
+    answers = scoring.score_by_all(*texts)
+    assert [answer["metric"] for answer in answers] == [*METRICS]
+    assert "at most 64" in answers[0]["error"]
+    for answer in answers[1:]:
+        assert answer == compare(answer["metric"], *texts).as_dict()
+
+
+@pytest.mark.parametrize("options", [{}, {"temperature": 2.0, "idf": False, "task": "summary"}])
+def test_command_of_the_card_prints_all_scores(options, capsys):
+    answers = dict(scoring.compare_by_all(PAIR[0], [*PAIR[1], "It's a \\ cat."], options))
+    _, _, *arguments = shlex.split(card.command_of(answers.values()))
+    assert main(["score", "--json", *arguments]) == 0
+    result = json.loads(capsys.readouterr().out)["metrics"]
+    assert [*result] == [*METRICS]
+    for metric, answer in answers.items():
+        (score,) = result[metric]["scores"]
+        assert score == pytest.approx(answer.score, abs=1e-6)
+        assert result[metric]["signature"] == answer.result["signature"]
 
 
 ANSWERS = [
@@ -310,11 +457,12 @@ def test_answers_get_the_verdict_of_the_package_and_its_reason(
     candidate, references, verdict, reason
 ):
     answer = compare("answer_check", candidate, references)
-    card, response = appearance.score_card(answer), answer.as_dict()
+    row, why = card.card("", {"answer_check": answer}), card.explanation(answer)
+    response = answer.as_dict()
     assert response["verdict"] == verdict
     assert [verdict] == scorer("answer_check").score([candidate], [references]).verdicts
-    assert (verdict or "not meaningful") in card.lower() and "unrelated texts" not in card
-    assert verdict is None or reason in card and reason in response["why"]["reason"]
+    assert (verdict or "not meaningful") in row.lower() and "unrelated texts" not in row
+    assert verdict is None or reason in why and reason in response["why"]["reason"]
     assert response["unrelated"] is None
 
 
@@ -323,14 +471,28 @@ def test_examples_of_answers_are_accepted_and_denied():
         name: compare("answer_check", *EXAMPLES[name]).as_dict()["verdict"]
         for name in ("LLM answer", "LLM answer: denial")
     }
-    assert list(verdicts.values()) == ["likely correct", "unclear"]
+    assert verdicts["LLM answer"] == "likely correct"
+    assert verdicts["LLM answer: denial"] in ("unclear", "likely wrong")
 
 
-def test_scale_of_a_summary_starts_at_its_lower_bound():
+def test_marker_and_bands_are_on_a_scale_from_worse_to_better():
+    def places(metric, texts, **options):
+        row = card.card("", {metric: compare(metric, *texts, options)})
+        start, width = re.search(r'band" style="left:([\d.]+)%;width:([\d.]+)%', row).groups()
+        (at,) = re.findall(r'marker" style="left:([\d.]+)%', row)
+        return float(at), float(start), float(start) + float(width)
+
+    for metric in ("infolm", "baryscore", "bertscore"):
+        assert places(metric, (PAIR[0], [PAIR[0]]))[0] == pytest.approx(100, abs=0.01)
+        at, _, stop = places(metric, PARAPHRASE)
+        assert stop < at < 100
+        at, start, stop = places(metric, EXAMPLES["Unrelated texts"])
+        assert start <= at <= stop
+    at, *band = places("answer_check", EXAMPLES["LLM answer"])
+    assert band == pytest.approx([100 * x for x in THRESHOLDS], abs=0.1) and at > band[1]
     answer = compare("menli", *EXAMPLES["Blind spot: negation"], {"task": "summary"})
-    assert answer.score < 0 and answer.bounds == (-1.0, 1.0)
-    width = f"width:{50 * (answer.score + 1):.2f}%"
-    assert width in appearance.score_card(answer)
+    at, *_ = places("menli", EXAMPLES["Blind spot: negation"], task="summary")
+    assert answer.score < 0 and at == pytest.approx(50 * (answer.score + 1), abs=0.01)
 
 
 def test_examples_show_the_described_behaviour():
@@ -339,14 +501,24 @@ def test_examples_show_the_described_behaviour():
     assert max(scores, key=scores.get) == "Unrelated texts"
     low = [name for name in scores if name.startswith(("Blind spot", "Same words"))]
     worst = max(scores[name] for name in low)
-    assert 0 < worst < scores["No shared words"] / 2
+    assert 0 < worst < scores["Paraphrase"]
+
+
+def test_explanation_names_the_explained_reference():
+    answer = compare("baryscore", PAIR[0], ["Rain fell all day.", *PAIR[1]])
+    assert f"number 2: “{PAIR[1][0]}”" in card.explanation(answer)
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_score_card_contains_no_markup_of_the_visitor(metric):
+def test_card_and_explanation_contain_no_markup_or_templates_of_the_visitor(metric):
     for candidate, reference in ((ATTACK, ATTACK + "cat"), (f"It is not <b>{ATTACK}</b>.", ATTACK)):
-        card = appearance.score_card(compare(metric, candidate, [reference]))
-        assert not re.search("<(script|img|b)", card)
+        answer = compare(metric, f"{candidate} ${{1 + 1}} {{{{value}}}}", [reference])
+        html = card.card("", {metric: answer}, kind="done") + card.explanation(answer)
+        assert not re.search("<(script|img)|<b>It|<b>&lt;", html)
+        assert "{" not in html and "$" not in html
+    for message in (ATTACK, "${1} {{value}}"):
+        html = card.card(message, {"infolm": InputError(message)}, kind="refused")
+        assert "<script" not in html and "{" not in html and "$" not in html
 
 
 # Uploaded files
@@ -404,10 +576,10 @@ def test_file_from_a_template_gets_no_verdict_and_blank_cells_are_left_out(tmp_p
     path = write_lines(tmp_path / "prices.jsonl", rows)
     for options, words in ((None, "No verdict, because of"), ({"idf": False}, "Unrelated texts")):
         *_, (_, result) = file_tab.iter_scores(str(path), "infolm", None, None, options)
-        summary = file_tab._summary(result)
+        summary = " ".join(file_tab.summarize(result))
         assert words in summary and ("No verdict" in summary) == (options is None)
         assert "4 blank references left out" in summary
-        cells = [json.loads(cell) for cell in result["frame"]["references"]]
+        cells = [json.loads(cell) for cell in result["table"]["references"]]
         assert cells == [row["references"] for row in rows]
 
 
@@ -449,14 +621,30 @@ def test_summary_and_table_of_a_file_show_each_verdict(tmp_path):
     rows = [{"prediction": text, "reference": "Rome"} for text in answers]
     path = write_lines(tmp_path / "a.jsonl", rows)
     *_, (_, result) = file_tab.iter_scores(str(path), "answer_check", None, None, None)
-    summary, _, _, table = file_tab._show(result)
-    assert "1 likely correct, 1 unclear, 1 likely wrong, 1 without a verdict" in summary
-    assert table["headers"][2] == "verdict"
-    shown = {candidate: verdict for _, _, verdict, candidate, _ in table["value"]}
-    assert [shown[text] or None for text in answers] == result["verdicts"]
+    html = file_tab.show(result)
+    counts = Counter(word or "without a verdict" for word in result["verdicts"])
+    assert counts["without a verdict"] == 1
+    assert all(f"{number} {word}" in html for word, number in counts.items())
+    rows = re.findall(r"<tr><td>(\d+)</td><td>[\d.]+</td><td>([\w ]*)</td>", html)
+    assert {int(row): verdict or None for row, verdict in rows} == dict(
+        enumerate(result["verdicts"], 1)
+    )
     *_, (_, result) = file_tab.iter_scores(str(path), "menli", None, None, None)
-    summary, _, _, table = file_tab._show(result)
-    assert "Verdicts" not in summary and "verdict" not in table["headers"]
+    html = file_tab.show(result)
+    assert "Verdicts" not in html and ">verdict<" not in html
+
+
+def test_table_of_a_file_shows_the_worst_pairs_first_and_escapes_its_columns(tmp_path):
+    rows = [
+        {"prediction": text, "reference": PAIR[0], "<b>id</b>": ATTACK}
+        for text in (PAIR[0], "It rained all day.", "A cat slept on the sofa.")
+    ]
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    for metric in ("baryscore", "bertscore"):
+        *_, (_, result) = file_tab.iter_scores(str(path), metric, None, None, None)
+        html = file_tab.show(result)
+        assert re.findall(r"<tr><td>(\d)</td>", html) == ["2", "3", "1"]
+        assert "&lt;b&gt;id&lt;/b&gt;" in html and not re.search("<(script|img|b>id)", html)
 
 
 def test_messages_show_names_unchanged():
@@ -485,7 +673,7 @@ INVALID_FILES = [
     ("a.csv", "prediction,output,target\na,b,c\n", "cannot identify the candidate column"),
     ("a.csv", "output,reference,target\na,b,c\n", "cannot identify the reference column"),
     ("a.csv", "prediction,reference\n" + "a,b\n" * 501, "501 rows or more, but at most 500"),
-    ("a.csv", "prediction,reference\na," + "b " * 600 + "\n", "row 1 has 1,200 characters"),
+    ("a.csv", "prediction,reference\na," + "b " * 1600 + "\n", "row 1 has 3,200 characters"),
     ("a.csv", "prediction,reference\na," + "b " * 200 + "\n", "row 1 has 202 tokens"),
     ("a.csv", "prediction,reference\n" + ("b " * 90 + ",a\n") * 300, "% of its rows"),
 ]
