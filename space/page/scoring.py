@@ -193,11 +193,11 @@ def compare(
 ) -> Answer:
     """Score a candidate against its references. Invalid requests raise `EXPECTED_ERRORS`."""
     settings = check_settings(metric, settings)
-    pairs, counts = check_texts(candidate, references)
     model = settings["model_name_or_path"]
-    if metric == "infolm":
-        limits.check_compared(counts, limits.INFOLM_TOKENS[model])
     with LOCK:
+        pairs, counts = check_texts(candidate, references)
+        if metric == "infolm":
+            limits.check_compared(counts, limits.INFOLM_TOKENS[model])
         scorer = load_scorer(metric, model)
         run = scorer.prepare(scorer.settings.replace(**settings), pairs.texts_by_side)
         result = run.score(pairs)
