@@ -87,7 +87,9 @@ def find(name: str) -> Metric:
     return METRICS[name]
 
 
-def score(predictions: Any, references: Any, metric: str = DEFAULT, **settings: Any) -> Result:
+def score(
+    predictions: object, references: object, metric: str = DEFAULT, **settings: object
+) -> Result:
     """Score each prediction against its reference or references.
 
     The model is loaded in every call. To score repeatedly, keep a scorer, such as `InfoLMScorer`.

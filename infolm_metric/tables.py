@@ -380,7 +380,7 @@ def row_type(dataset: Any) -> type[dict[str, Any]]:
 
 def parse_pair(
     where: str,
-    row: Mapping[str, Any],
+    row: Mapping[str, object],
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
 ) -> Pair:
@@ -396,7 +396,7 @@ def parse_pair(
 
 
 def parse_references(
-    where: str, row: Mapping[str, Any], reference_columns: Sequence[str] = ()
+    where: str, row: Mapping[str, object], reference_columns: Sequence[str] = ()
 ) -> list[str]:
     """Check and return a row's references.
 
@@ -412,7 +412,7 @@ def parse_references(
     return [text for name in columns for text in _texts(where, row, name)]
 
 
-def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
+def cell(where: str, row: Mapping[str, object], column: str) -> Any:
     """Return the value in a column of a row. Raise InputError if there is no such column.
 
     >>> cell("line 1", {"reference": "the cat"}, "text")
@@ -426,7 +426,7 @@ def cell(where: str, row: Mapping[str, Any], column: str) -> Any:
     return row[column]
 
 
-def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], option: str) -> str:
+def _find_column(where: str, row: Mapping[str, object], names: Sequence[str], option: str) -> str:
     """Return the only one of `names` that is a column of the row."""
     columns = [name for name in names if name in row]
     if len(columns) != 1:
@@ -439,7 +439,7 @@ def _find_column(where: str, row: Mapping[str, Any], names: Sequence[str], optio
     return columns[0]
 
 
-def _texts(where: str, row: Mapping[str, Any], column: str) -> list[str]:
+def _texts(where: str, row: Mapping[str, object], column: str) -> list[str]:
     """Check and return the texts in a column."""
     value = cell(where, row, column)
     if hasattr(value, "tolist"):  # an array, for example from pandas

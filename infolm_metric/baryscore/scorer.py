@@ -11,7 +11,6 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any
 
 import numpy as np
 import torch
@@ -78,7 +77,7 @@ class BaryScorer(HiddenStatesScorer[BaryScoreSettings]):
         """Return the bounds: 0 for identical points, and the squared diameter of the unit ball."""
         return 0.0, transport.LARGEST_COST
 
-    def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
+    def explain(self, candidate: str, reference: str, **changed: object) -> Explanation:
         """Explain the score of `candidate` against `reference` using the optimal transport plan.
 
         Token weights are uniform unless idf is a table (`IDF`). `changed` overrides settings for

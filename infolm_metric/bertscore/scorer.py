@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -105,7 +104,7 @@ class BERTScorer(HiddenStatesScorer[BERTScoreSettings]):
         """Return the bounds of a cosine similarity."""
         return -1.0, 1.0
 
-    def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
+    def explain(self, candidate: str, reference: str, **changed: object) -> Explanation:
         """Explain the score of `candidate` against `reference` by the best match of each token.
 
         Token weights are uniform unless idf is a table (`IDF`). `changed` overrides settings for

@@ -22,7 +22,8 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from types import ModuleType
+from typing import NoReturn
 
 from infolm_metric import core
 from infolm_metric.commands.messages import FailedError, name_flags
@@ -124,7 +125,7 @@ def _run(argv: Sequence[str]) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
 
-    def show_warning(message: Warning | str, *location: Any, **stream: Any) -> None:
+    def show_warning(message: Warning | str, *location: object, **stream: object) -> None:
         """Print a warning without the line of code that raised it."""
         text = name_flags(str(message).removeprefix("infolm: "), arguments.flags)
         print(f"infolm: warning: {text}", file=sys.stderr)
@@ -147,7 +148,7 @@ def _run(argv: Sequence[str]) -> int:
     return 0
 
 
-def _parse(name: str, command: Any, words: Sequence[str]) -> argparse.Namespace:
+def _parse(name: str, command: ModuleType, words: Sequence[str]) -> argparse.Namespace:
     """Parse a command's arguments. Options may appear between texts, but not after `--`."""
     parser = Parser(
         prog=f"infolm {name}",

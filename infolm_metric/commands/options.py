@@ -124,7 +124,7 @@ def read_metrics(arguments: argparse.Namespace) -> list[Settings]:
     return [read_settings(name, arguments) for name in chosen_metrics(arguments)]
 
 
-def read_settings(name: str, arguments: argparse.Namespace, **defaults: Any) -> Any:
+def read_settings(name: str, arguments: argparse.Namespace, **defaults: object) -> Any:
     """Return a metric's settings from the arguments, or from `defaults` for missing options.
 
     >>> read_settings("infolm", argparse.Namespace(metric=[], temperature=1.5)).temperature
@@ -167,7 +167,7 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
     return models
 
 
-def _check_used(settings: Any, arguments: argparse.Namespace) -> Any:
+def _check_used(settings: Settings, arguments: argparse.Namespace) -> Settings:
     """Return the settings. Raise InputError if the requested scores do not use an argument.
 
     infolm baseline has no option for scores, because it computes all of them.
@@ -198,7 +198,7 @@ def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
     return settings
 
 
-def make_scorer(settings: Any) -> Scorer:
+def make_scorer(settings: Settings) -> Scorer:
     """Import torch, and return a scorer with these settings."""
     return metrics.find(settings.metric).scorer_type()(settings)
 
@@ -216,7 +216,7 @@ def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: A
     group.add_argument(*flags, action="append", default=[], metavar=metavar, **keywords)
 
 
-def add_references(group: Group, **keywords: Any) -> None:
+def add_references(group: Group, **keywords: object) -> None:
     text = "plain text, one reference per line (repeatable)"
     add_repeated(group, "-r", "--references", metavar="FILE", help=text, **keywords)
 
@@ -360,7 +360,7 @@ def write(lines: Iterable[str], output: str) -> None:
 
 
 def write_report(
-    arguments: argparse.Namespace, report: Mapping[str, Any], lines: Iterable[str]
+    arguments: argparse.Namespace, report: Mapping[str, object], lines: Iterable[str]
 ) -> None:
     """Write the report as JSON if --json was passed, otherwise the lines of text."""
     if arguments.json:

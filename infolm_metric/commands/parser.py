@@ -67,7 +67,7 @@ class Parser(argparse.ArgumentParser):
             message += f". To pass a value that starts with a dash, use {flag}=VALUE."
         self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         """Suggest the nearest choice for an unknown word."""
         if action.choices is not None and value not in action.choices:
             hint = nearest(value, [*action.choices], every=True)

@@ -37,7 +37,7 @@ from infolm_metric.core.settings import Settings
 from infolm_metric.tables import Source
 
 if TYPE_CHECKING:
-    from infolm_metric.core.scorer import Scorer
+    from infolm_metric.core.scorer import S, Scorer
 
 FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
 FORMATS |= {".txt": "summary", "": "summary", ".json": "json"}
@@ -219,7 +219,7 @@ def _score_in_memory(
     write(lines, output)
 
 
-def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
+def _table(rows: Sequence[Mapping[str, object]], separator: str) -> Iterator[str]:
     """Yield the rows as CSV with a header. Lists are written as JSON, which infolm can read."""
     text, names = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
     # All strings are quoted, because most readers end a row at an unquoted carriage return.
@@ -232,7 +232,7 @@ def _table(rows: Sequence[Mapping[str, Any]], separator: str) -> Iterator[str]:
     yield text.getvalue().removesuffix("\n")
 
 
-def _per_pair(columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+def _per_pair(columns: Mapping[str, Sequence[object]]) -> Iterator[str]:
     """Yield tab-separated lines: a header, then each pair's number (from 1), scores and verdict."""
     yield "\t".join(["pair", *columns])
     for number, row in enumerate(zip(*columns.values(), strict=True), 1):
@@ -254,7 +254,7 @@ def _summary(
     return [*lines, *options.signature_lines(totals, arguments)]
 
 
-def _sentences(scorer: Scorer[Any], result: Summary) -> Iterator[str]:
+def _sentences(scorer: Scorer[S], result: Summary) -> Iterator[str]:
     """Yield each mean score with its interpretation."""
     prefix = f"mean of {result.pairs} pairs; " if result.pairs > 1 else ""
     for name in scorer.settings.names:
@@ -293,7 +293,7 @@ def _rows(scorers: Sequence[Scorer[Any]], totals: Sequence[Summary]) -> list[str
     return options.aligned(header, rows, left=len(header))
 
 
-def _meaning(scorer: Scorer[Any], name: str) -> str:
+def _meaning(scorer: Scorer[S], name: str) -> str:
     """Describe a score's direction and bounds."""
     ends = list(zip(("minimum", "maximum"), scorer.bounds(scorer.settings, name), strict=True))
     better, words = "lower is better", list[str]()
@@ -309,7 +309,7 @@ def _meaning(scorer: Scorer[Any], name: str) -> str:
     return "; ".join(filter(None, [better, ", ".join(words)]))
 
 
-def _verdict(scorer: Scorer[Any], name: str, result: Summary) -> str:
+def _verdict(scorer: Scorer[S], name: str, result: Summary) -> str:
     """Compare the mean score with the baseline."""
     assert result.baseline
     stats, higher, counts = result.baseline[name], scorer.higher_is_better, dict(result.counts)

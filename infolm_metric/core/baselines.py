@@ -235,7 +235,7 @@ def baseline_key(signature: Signature, weights: str, references: int) -> Baselin
 
 
 def resolve_baseline(
-    metric: str, value: Any, name: str = "rescale_with_baseline"
+    metric: str, value: object, name: str = "rescale_with_baseline"
 ) -> Baseline | None:
     """Return the package's baseline for True, a loaded baseline for a path, and None for False.
 
@@ -304,6 +304,6 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
         )
 
 
-def stable_hash(texts: Any) -> str:
+def stable_hash(texts: object) -> str:
     """Return a hash of JSON-compatible values, identical in all processes."""
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()

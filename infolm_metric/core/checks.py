@@ -95,7 +95,7 @@ def check_known(name: str, value: object, choices: Collection[str], every: bool 
         raise InputError(f"unknown {name} {value!r}. {nearest(value, choices, every)}")
 
 
-def check_at_least(name: str, value: Any, least: float) -> None:
+def check_at_least(name: str, value: object, least: float) -> None:
     """Raise InputError for a number below `least`. Ignore strings and None.
 
     >>> check_at_least("seed", -1, 0)
@@ -161,7 +161,7 @@ def check_value(name: str, value: Any, annotation: Any, allowed: str = "") -> An
     raise InputError(f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}{remedy}")
 
 
-def check_whole(name: str, value: Any, least: int = 1) -> int:
+def check_whole(name: str, value: object, least: int = 1) -> int:
     """Return a whole number as an int. Raise an error if it is smaller than `least`."""
     number: int = check_value(name, value, int)
     check_at_least(name, number, least)
@@ -194,22 +194,22 @@ def score_names(
     return tuple(dict.fromkeys(str(score_names(name, part, choices, every)) for part in value))
 
 
-def members(annotation: Any) -> tuple[Any, ...]:
+def members(annotation: object) -> tuple[Any, ...]:
     """Return the members of a union, or the annotation itself."""
     union = typing.get_origin(annotation) in (Union, UnionType)
     return typing.get_args(annotation) if union else (annotation,)
 
 
-def _origin(kind: Any) -> Any:
+def _origin(kind: object) -> Any:
     return typing.get_origin(kind) or kind
 
 
-def literal_words(kinds: Iterable[Any]) -> list[Any]:
+def literal_words(kinds: Iterable[object]) -> list[Any]:
     """Return the words that literal annotations allow."""
     return [word for kind in kinds for word in typing.get_args(kind) if _origin(kind) is Literal]
 
 
-def _is_number(value: Any, number: type) -> bool:
+def _is_number(value: object, number: type) -> bool:
     """Return True for a real Python, NumPy or torch scalar, except a bool."""
     kind = type(value).__name__
     # Arrays also have __index__.
@@ -228,12 +228,12 @@ def _number(name: str, value: Any, number: type) -> Any:
     return scalar
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     ordered = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
     return bool(ordered) and not isinstance(value, str | bytes)
 
 
-def _in_words(kinds: Collection[Any]) -> str:
+def _in_words(kinds: Collection[object]) -> str:
     """Describe the allowed types for messages."""
     words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
     words |= {str: "a string", tuple: "a list of values", NoneType: "None"}

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch.distributed as dist
 
@@ -18,18 +18,18 @@ from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, join_results, warn
-from infolm_metric.core.scorer import Run, Scorer
-from infolm_metric.core.settings import Settings
+from infolm_metric.core.scorer import Run, S, Scorer
 from infolm_metric.core.signature import Signature
 
+Local = TypeVar("Local")
 Value = TypeVar("Value")
 
 
-class Call(NamedTuple):
+class Call(NamedTuple, Generic[S]):
     """Pairs that a rank scores, with the settings and options."""
 
     pairs: Pairs
-    settings: Settings
+    settings: S
     baseline: Baseline | None = None
     verbose: bool = False
 
@@ -45,15 +45,15 @@ class _RankSummary(NamedTuple):
 
 
 def distributed_score(
-    scorer: Scorer[Any],
-    predictions: Any,
-    references: Any = None,
+    scorer: Scorer[S],
+    predictions: object,
+    references: object = None,
     *,
     ranks: str = "share",
     gather: str = "all",
     group: dist.ProcessGroup | None = None,
-    rescale_with_baseline: Any = False,
-    **changed: Any,
+    rescale_with_baseline: object = False,
+    **changed: object,
 ) -> Result | None:
     """Score pairs on all ranks and return the result for the whole corpus.
 
@@ -81,7 +81,7 @@ def distributed_score(
     {'fisher_rao_distance': [0.0]}
     """
 
-    def call() -> Call:
+    def call() -> Call[S]:
         settings = scorer.settings.replace(**changed)
         baseline = resolve_baseline(settings.metric, rescale_with_baseline)
         return Call(check_pairs(predictions, references, allow_empty=True), settings, baseline)
@@ -93,8 +93,8 @@ def distributed_score(
 
 
 def score_on_ranks(
-    scorer: Scorer[Any],
-    call: Callable[[], Call],
+    scorer: Scorer[S],
+    call: Callable[[], Call[S]],
     ranks: str = "share",
     gather: str = "all",
     group: dist.ProcessGroup | None = None,
@@ -108,7 +108,7 @@ def score_on_ranks(
             raise InputError("predictions and references are empty. Pass at least one pair.")
         return scorer.prepare(settings, pairs.texts_by_side, baseline).score(pairs, verbose)
 
-    def count() -> tuple[tuple[Run[Any], Pairs, bool], _RankSummary]:
+    def count() -> tuple[tuple[Run[S], Pairs, bool], _RankSummary]:
         pairs, settings, baseline, verbose = call()
         texts = [pairs.predictions, pairs.references]
         digest = stable_hash(texts) if ranks == "same" else ""
@@ -181,8 +181,8 @@ def _check_same_signature(summaries: list[_RankSummary]) -> None:
 
 
 def _run_on_all_ranks(
-    step: Callable[[], tuple[Any, Value]], group: dist.ProcessGroup | None
-) -> tuple[Any, list[Value]]:
+    step: Callable[[], tuple[Local, Value]], group: dist.ProcessGroup | None
+) -> tuple[Local, list[Value]]:
     """Run `step` on every rank. Return its local value, and the shared values of all ranks.
 
     If the step fails on one rank, all ranks raise an error, so that no rank waits forever.

@@ -7,13 +7,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, batches, check_text
 from infolm_metric.core.tokenization import tokenize
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 COUNTS_VERSION = 3  # version of the counts that datasets caches in files
 DOCUMENTS_PER_ROW = 1000  # documents per row of counts
@@ -27,7 +30,7 @@ def count_rows(
     rows: Mapping[str, Any],
     positions: Iterable[int],
     *,
-    tokenizer: Any,
+    tokenizer: PreTrainedTokenizerBase,
     max_length: int | None,
     column: str,
 ) -> dict[str, list[Any]]:
@@ -62,7 +65,7 @@ def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
 
 def count_corpus(
     corpus: Any,
-    tokenizer: Any,
+    tokenizer: PreTrainedTokenizerBase,
     fingerprint: str,
     max_length: int | None,
     column: str,
@@ -111,7 +114,7 @@ def count_corpus(
     yield from counts.with_format("numpy").iter(batch_size=1)
 
 
-def vocabulary_size(tokenizer: Any, fingerprint: str) -> int:
+def vocabulary_size(tokenizer: PreTrainedTokenizerBase, fingerprint: str) -> int:
     """Return a tokenizer's number of token ids, cached by its fingerprint."""
     if fingerprint not in _sizes:
         # From the largest id, because a vocabulary with repeated lines has more ids than tokens.
@@ -162,7 +165,7 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
     return corpus.with_format(None).select_columns(column), column
 
 
-def _holds_text(feature: Any) -> bool:
+def _holds_text(feature: object) -> bool:
     values = getattr(feature, "feature", feature)  # of a list
     return getattr(values, "dtype", None) in ("string", "large_string", "string_view")
 

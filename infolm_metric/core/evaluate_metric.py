@@ -67,7 +67,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     examples: ClassVar[str] = ""
     reference_urls: ClassVar[list[str]] = []
 
-    def __init__(self, config_name: str | None = None, **settings: Any) -> None:
+    def __init__(self, config_name: str | None = None, **settings: object) -> None:
         if config_name not in (None, "default"):
             raise InputError(
                 f"config_name must be None, got {config_name!r}. There are no configurations, so "
@@ -134,10 +134,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     def add(
         self,
-        *positional: Any,
-        prediction: Any = None,
-        reference: Any = None,
-        **inputs: Any,
+        *positional: object,
+        prediction: object = None,
+        reference: object = None,
+        **inputs: object,
     ) -> None:
         """Add one prediction and its reference or references for `compute`.
 
@@ -160,10 +160,10 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     def add_batch(
         self,
-        *positional: Any,
-        predictions: Any = None,
-        references: Any = None,
-        **inputs: Any,
+        *positional: object,
+        predictions: object = None,
+        references: object = None,
+        **inputs: object,
     ) -> None:
         """Add predictions and their references for `compute`.
 
@@ -181,16 +181,16 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     def compute(
         self,
-        *positional: Any,
-        predictions: Any = None,
-        references: Any = None,
+        *positional: object,
+        predictions: object = None,
+        references: object = None,
         ranks: str | None = None,
         gather: str | None = None,
         return_scores: bool = True,
         details: bool = True,
-        rescale_with_baseline: Any = False,
+        rescale_with_baseline: object = False,
         verbose: bool = False,
-        **settings: Any,
+        **settings: object,
     ) -> dict[str, Any] | None:
         """Score the added pairs and the pairs in this call. On success, remove the added pairs.
 
@@ -218,7 +218,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             raise keywords_error("compute(predictions=..., references=...)")
         added = list(self._added)  # another thread may add more pairs meanwhile
 
-        def call() -> Call:
+        def call() -> Call[Any]:
             names = (*INPUTS, *_ARGUMENTS, *field_types(type(self.scorer.settings)))
             check_names(settings, names, "compute got an unknown argument")
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
@@ -258,7 +258,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             self._added[:] = [part for part in self._added if id(part) not in scored]
         return None if result is None else result.as_dict(return_scores, details)
 
-    def _check(self, predictions: Any, references: Any, allow_empty: bool = False) -> Pairs:
+    def _check(self, predictions: object, references: object, allow_empty: bool = False) -> Pairs:
         """Return checked pairs. Raise InputError if they cannot be mixed with the added pairs."""
         pairs = check_pairs(predictions, references, allow_empty=allow_empty)
         first = next(iter(self._added), pairs) if pairs else pairs

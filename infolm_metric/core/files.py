@@ -108,7 +108,7 @@ def read_texts(path: str) -> Iterator[str]:
 # Writing.
 
 
-def json_line(value: Any) -> str:
+def json_line(value: object) -> str:
     r"""Format a value as one line of JSON.
 
     NaN and infinity become null, and other unsupported objects become strings.
@@ -120,7 +120,7 @@ def json_line(value: Any) -> str:
     return line.encode(errors="backslashreplace").decode()  # escapes lone surrogates
 
 
-def finite(value: Any) -> Any:
+def finite(value: object) -> Any:
     """Replace NaN and infinity, which JSON lacks, with None at every depth."""
     if isinstance(value, Mapping):
         return {name: finite(item) for name, item in value.items()}

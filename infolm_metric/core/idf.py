@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from infolm_metric.core.checks import InputError, check_value, check_whole
 from infolm_metric.core.document_counts import DISTINCT, count_corpus, vocabulary_size
 from infolm_metric.core.files import write_whole
 from infolm_metric.core.tokenization import check_max_length, tokenizer_fingerprint
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 IDF_FORMAT, IDF_VERSION = "infolm idf table", 1
 IDF_REMEDY = "create a table with IDF.from_corpus and save it"
@@ -130,7 +133,7 @@ class IDF:
     def from_corpus(
         cls,
         corpus: Any,
-        tokenizer: Any,
+        tokenizer: PreTrainedTokenizerBase,
         *,
         max_length: int | None = None,
         column: str = "text",
@@ -174,7 +177,11 @@ class IDF:
 
     @classmethod
     def from_counts(
-        cls, rows: Iterable[Mapping[str, Any]], tokenizer: Any, fingerprint: str, name: str
+        cls,
+        rows: Iterable[Mapping[str, Any]],
+        tokenizer: PreTrainedTokenizerBase,
+        fingerprint: str,
+        name: str,
     ) -> IDF:
         """Create a table by adding up the counts of parts of a corpus.
 
@@ -287,22 +294,6 @@ class CorpusStatistics:
         1
         """
         return min((len(table.digests) for table in self.tables.values()), default=0)
-
-    def idf_tables(self, settings: Any) -> tuple[IDF | None, IDF | None]:
-        """Return the tables for candidates and references. None means uniform weights.
-
-        Weights are uniform for a corpus with fewer than two distinct documents.
-        """
-        if isinstance(settings.idf, IDF):
-            return settings.idf, settings.idf
-        if not settings.idf_sides or self.distinct_documents < 2:
-            return None, None
-        tables = [self.tables[side] for side in settings.idf_sides]
-        return tables[0], tables[-1]
-
-    def weight_scheme(self, settings: Any) -> str:
-        """Return the token weighting scheme, "idf" or "uniform"."""
-        return "uniform" if self.idf_tables(settings)[0] is None else "idf"
 
 
 def _tokenizer_label(name: str, fingerprint: str) -> str:

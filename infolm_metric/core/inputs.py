@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from infolm_metric.core.checks import InputError
 
@@ -17,6 +17,7 @@ _brief.maxstring = _brief.maxother = 60
 _brief.maxlist = _brief.maxtuple = _brief.maxdict = 3
 _brief.maxlevel = 2
 
+Item = TypeVar("Item")
 # A candidate and its references.
 Pair = tuple[str, list[str]]
 
@@ -128,7 +129,7 @@ class Pairs:
             yield self.part(start)
 
 
-def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False) -> Pairs:
+def check_pairs(predictions: object, references: object, *, allow_empty: bool = False) -> Pairs:
     """Check predictions and references, and return them as pairs.
 
     `predictions` is a list of strings. `references` is a list of strings or of non-empty lists of
@@ -181,7 +182,7 @@ def check_pairs(predictions: Any, references: Any, *, allow_empty: bool = False)
     return Pairs(candidates, checked_groups, several)
 
 
-def iterate_pairs(pairs: Iterable[Any]) -> Iterator[Pair]:
+def iterate_pairs(pairs: Iterable[object]) -> Iterator[Pair]:
     """Check and yield each pair: a candidate and its reference or list of references.
 
     >>> list(iterate_pairs([("a cat", "the cat"), ("a dog", ["the dog", "one dog"])]))
@@ -213,7 +214,7 @@ def is_blank(text: str) -> bool:
     return all(unicodedata.category(letter) in BLANK or letter == "\ufffd" for letter in text)
 
 
-def check_texts(name: str, texts: Any) -> list[str]:
+def check_texts(name: str, texts: object) -> list[str]:
     """Check that a sequence contains only strings, and return it as a list. It may be empty.
 
     >>> check_texts("texts", ("a", "b"))
@@ -225,7 +226,7 @@ def check_texts(name: str, texts: Any) -> list[str]:
     return checked
 
 
-def check_text(name: str, text: Any) -> None:
+def check_text(name: str, text: object) -> None:
     """Raise InputError unless `text` is a string of valid Unicode.
 
     >>> check_text("predictions[3]", None)
@@ -248,7 +249,7 @@ def check_text(name: str, text: Any) -> None:
             ) from None
 
 
-def is_missing(text: Any) -> bool:
+def is_missing(text: object) -> bool:
     """Return True for None, and for NaN and NA, which pandas uses for missing texts."""
     nan = isinstance(text, float) and text != text
     return text is None or type(text).__name__ == "NAType" or nan
@@ -281,7 +282,7 @@ def as_list(name: str, values: Any) -> list[Any]:
     return list(values)
 
 
-def _is_list(values: Any) -> bool:
+def _is_list(values: object) -> bool:
     """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
     NumPy scalars are not sequences, and neither are tables, whose items are columns or rows.
@@ -295,7 +296,7 @@ def _is_list(values: Any) -> bool:
     return ordered and (axes == 1 or (axes > 1 and hasattr(values, "tolist")))
 
 
-def _is_table(values: Any) -> bool:
+def _is_table(values: object) -> bool:
     """Return True for data frames, Arrow tables and data sets.
 
     The attributes are looked up in the class, because some tables compute their values.
@@ -314,7 +315,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Yield lists of `size` consecutive items.
 
     >>> list(batches("abc", 2))

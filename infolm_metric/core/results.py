@@ -216,7 +216,7 @@ class Result(Mapping[str, Any]):
         {'infolm_l1_distance': 0.5}
         """
 
-        def rename(values: Mapping[str, Any]) -> dict[str, Any]:
+        def rename(values: Mapping[str, object]) -> dict[str, Any]:
             return {names(name): value for name, value in values.items()}
 
         scores = rename(self.scores)
@@ -293,10 +293,10 @@ class Result(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._dictionary)
 
-    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+    def __or__(self, other: Mapping[str, object]) -> dict[str, Any]:
         return {**self, **other}
 
-    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:
+    def __ror__(self, other: Mapping[str, object]) -> dict[str, Any]:
         return {**other, **self}
 
 

@@ -28,7 +28,7 @@ from tqdm import tqdm
 from infolm_metric.core import __version__, baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.checks import InputError, check_value
-from infolm_metric.core.idf import CorpusStatistics
+from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pair, Pairs, batches, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
 from infolm_metric.core.settings import Settings, ordered_fields
@@ -64,7 +64,7 @@ class Scorer(ABC, Generic[S]):
     # Messages that replace entries of `results.WARNING_MESSAGES`.
     warning_messages: ClassVar[Mapping[str, str]] = {}
 
-    def __init__(self, settings: S | None = None, **changed: Any) -> None:
+    def __init__(self, settings: S | None = None, **changed: object) -> None:
         if settings is None:
             self.settings = self.settings_type.of(**changed)
         elif isinstance(settings, self.settings_type):
@@ -90,12 +90,12 @@ class Scorer(ABC, Generic[S]):
 
     def score(
         self,
-        predictions: Any,
-        references: Any = None,
+        predictions: object,
+        references: object = None,
         *,
-        rescale_with_baseline: Any = False,
+        rescale_with_baseline: object = False,
         verbose: bool = False,
-        **changed: Any,
+        **changed: object,
     ) -> Result:
         """Score each prediction against its reference or references.
 
@@ -124,7 +124,7 @@ class Scorer(ABC, Generic[S]):
         warn(result.counts, self.warning_messages)
         return result
 
-    def stream(self, pairs: Iterable[Any], **changed: Any) -> Iterator[dict[str, float]]:
+    def stream(self, pairs: Iterable[object], **changed: object) -> Iterator[dict[str, float]]:
         """Score a stream of any number of pairs, and yield each pair's scores by name, in order.
 
         `pairs` is an iterable of (candidate, reference) or (candidate, list of references). A few
@@ -157,7 +157,10 @@ class Scorer(ABC, Generic[S]):
         return scores()
 
     def signature(
-        self, settings: S | None = None, statistics: CorpusStatistics | None = None, **changed: Any
+        self,
+        settings: S | None = None,
+        statistics: CorpusStatistics | None = None,
+        **changed: object,
     ) -> Signature:
         """Return the signature, which contains everything that can change a score.
 
@@ -172,7 +175,7 @@ class Scorer(ABC, Generic[S]):
         settings = (self.settings if settings is None else settings).replace(**changed)
         return self.prepare(settings, statistics).signature
 
-    def matrix(self, candidates: Any, references: Any, **changed: Any) -> np.ndarray:
+    def matrix(self, candidates: object, references: object, **changed: object) -> np.ndarray:
         """Score all `candidates` against all `references`, float64 [candidates, references].
 
         Each text is encoded once if the metric encodes texts separately and the encodings fit in
@@ -184,11 +187,11 @@ class Scorer(ABC, Generic[S]):
         """
         return self._matrix(candidates, references, self.settings.replace(**changed))
 
-    def _matrix(self, candidates: Any, references: Any, settings: S) -> np.ndarray:
-        texts = {"candidates": candidates, "references": references}
-        texts = {side: check_texts(side, values) for side, values in texts.items()}
-        for side, values in texts.items():
-            if not values:
+    def _matrix(self, candidates: object, references: object, settings: S) -> np.ndarray:
+        inputs = {"candidates": candidates, "references": references}
+        texts = {side: check_texts(side, column) for side, column in inputs.items()}
+        for side, column in texts.items():
+            if not column:
                 raise InputError(f"{side} is empty. Pass at least one text.")
         if len(settings.names) > 1:
             raise InputError(f"matrix needs one score name, got {', '.join(settings.names)}")
@@ -199,7 +202,7 @@ class Scorer(ABC, Generic[S]):
         warn(add_counts([counts, documents, {"pairs": values.size}]), self.warning_messages)
         return values
 
-    def select(self, candidates: Any, **changed: Any) -> str:
+    def select(self, candidates: object, **changed: object) -> str:
         """Return the candidate with the best mean score against the others (minimum Bayes risk).
 
         `candidates` is a list of strings, such as samples for one input. The first of several
@@ -306,6 +309,24 @@ class Run(ABC, Generic[S]):
         return self.with_statistics(sum(counts, CorpusStatistics()))
 
     @cached_property
+    def tables(self) -> tuple[IDF | None, IDF | None]:
+        """IDF tables for candidates and references. None means uniform weights.
+
+        Weights are uniform for a corpus with fewer than two distinct documents.
+        """
+        idf, sides, tables = self.settings.idf, self.settings.idf_sides, self.statistics.tables
+        if isinstance(idf, IDF):
+            return idf, idf
+        if not sides or self.statistics.distinct_documents < 2:
+            return None, None
+        return tables[sides[0]], tables[sides[-1]]
+
+    @property
+    def weights(self) -> str:
+        """Token weighting scheme, "idf" or "uniform"."""
+        return "uniform" if self.tables[0] is None else "idf"
+
+    @cached_property
     def signature(self) -> Signature:
         """Everything that can change a score."""
         settings = self.settings
@@ -313,7 +334,7 @@ class Run(ABC, Generic[S]):
         for name, value in settings.signature_fields().items():
             fields[name] = value
             if name == "idf" and settings.idf_sides and self.statistics.tables:
-                fields["weights"] = self.statistics.weight_scheme(settings)
+                fields["weights"] = self.weights
         fields |= self.model_fields()
         versions = {"transformers": transformers.__version__, "torch": torch.__version__}
         signature = Signature(fields | {"infolm": __version__} | versions, self.default_fields())
@@ -403,8 +424,7 @@ class Run(ABC, Generic[S]):
         single = replace(self, settings=self.settings.single(name))
         signature = single.with_statistics(CorpusStatistics()).signature
         signature = signature.with_fields(self.baseline_fields())
-        weights = self.statistics.weight_scheme(self.settings)
-        return baselines.baseline_key(signature, weights, references)
+        return baselines.baseline_key(signature, self.weights, references)
 
     def baseline_fields(self) -> Mapping[str, object]:
         """Return the signature fields that have other values in the keys of baselines."""
@@ -465,7 +485,7 @@ class Run(ABC, Generic[S]):
         names = {name for name, value in fields.items() if default_fields.get(name, "") == value}
         # Fields of the model have the names of their settings.
         equal = {name for name, value in vars(defaults).items() if getattr(settings, name) == value}
-        weights = {"weights"} if self.statistics.weight_scheme(settings) == "idf" else set()
+        weights = {"weights"} if self.weights == "idf" else set()
         return names | (equal - fields.keys()) | weights
 
 

@@ -75,7 +75,7 @@ class Settings:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, **values: Any) -> Self:
+    def of(cls, **values: object) -> Self:
         """Return settings with these values. Raise InputError for an unknown name.
 
         >>> Settings.of(temprature=2)
@@ -85,7 +85,7 @@ class Settings:
         check_names(values, field_types(cls))
         return cls(**values)
 
-    def replace(self, **values: Any) -> Self:
+    def replace(self, **values: object) -> Self:
         """Return a copy with changed values. Raise InputError for an unknown name."""
         check_names(values, field_types(type(self)))
         return dataclasses.replace(self, **values) if values else self

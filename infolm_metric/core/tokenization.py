@@ -7,11 +7,14 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from infolm_metric.core.checks import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
 TEXTS_PER_STEP = 1000  # texts tokenized at a time
@@ -145,7 +148,7 @@ def packed_batches(
     )
 
 
-def find_template(tokenizer: Any) -> Template:
+def find_template(tokenizer: PreTrainedTokenizerBase) -> Template:
     """Tokenize a probe to find the special tokens that `tokenizer` adds around a text."""
     probe = tokenizer("a", return_special_tokens_mask=True)
     ids, special = probe["input_ids"], np.asarray(probe["special_tokens_mask"], dtype=bool)
@@ -155,7 +158,7 @@ def find_template(tokenizer: Any) -> Template:
 
 
 def tokenize(
-    tokenizer: Any, texts: Sequence[str], max_length: int | None, long_text: str
+    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], max_length: int | None, long_text: str
 ) -> Iterator[TokenizedText]:
     """Tokenize texts. `max_length` includes special tokens.
 
@@ -259,7 +262,7 @@ class WeightedText:
         return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, zero)
 
 
-def tokenizer_fingerprint(tokenizer: Any) -> str:
+def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
     """Return a hash of everything that determines a tokenizer's output, 16 hexadecimal digits.
 
     The hash depends on vocabulary, normalization and word splitting, and possibly on the version of

@@ -12,11 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal
 
 from infolm_metric.core.checks import InputError, check_known, check_value
 
-Symmetrization = Literal["jeffreys", "jensen", "none", "reverse"]
 SYMMETRIZATIONS = {  # pairs (x, y) over which D(x, y) is averaged, with m = (p + q) / 2
     "jeffreys": (("p", "q"), ("q", "p")),
     "jensen": (("p", "m"), ("q", "m")),
@@ -189,7 +187,7 @@ def resolve(name: str | Measure) -> Measure:
 
 
 def check_parameters(
-    measure: str | Measure, alpha: Any = None, beta: Any = None
+    measure: str | Measure, alpha: object = None, beta: object = None
 ) -> dict[str, float]:
     """Check the parameters that a measure uses, and return them by name.
 
@@ -206,7 +204,11 @@ def check_parameters(
 
 
 def upper_bound(
-    measure: str | Measure, *, symmetrize: str = "jeffreys", alpha: Any = None, beta: Any = None
+    measure: str | Measure,
+    *,
+    symmetrize: str = "jeffreys",
+    alpha: object = None,
+    beta: object = None,
 ) -> float:
     """Return the upper bound of the values of `measures.compare` for any vocabulary, or infinity.
 
@@ -226,7 +228,7 @@ def upper_bound(
 
 
 def parameter_grid(
-    measure: str | Measure, alphas: Sequence[Any], betas: Sequence[Any]
+    measure: str | Measure, alphas: Sequence[object], betas: Sequence[object]
 ) -> list[tuple[float | None, float | None]]:
     """Return the distinct pairs of `alphas` and `betas` in a measure's domain.
 
@@ -242,12 +244,13 @@ def parameter_grid(
     return list(dict.fromkeys((values.get("alpha"), values.get("beta")) for values in valid))
 
 
-def _parse_numbers(measure: Measure, alpha: Any, beta: Any) -> dict[str, float]:
+def _parse_numbers(measure: Measure, alpha: object, beta: object) -> dict[str, float]:
     """Convert the parameters of a measure to floats. Raise InputError if one is not finite."""
     numbers = {}
     for parameter in measure.parameters:
         value = {"alpha": alpha, "beta": beta}[parameter.name]
-        scalar = value.item() if getattr(value, "ndim", None) == 0 else value
+        item = getattr(value, "item", None)
+        scalar = item() if item and getattr(value, "ndim", None) == 0 else value
         try:
             numbers[parameter.name] = check_value(parameter.name, scalar, float)
         except (TypeError, ValueError):

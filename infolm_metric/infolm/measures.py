@@ -68,8 +68,8 @@ def compare(
     log_q: Tensor,
     *,
     symmetrize: str = "jeffreys",
-    alpha: Any = None,
-    beta: Any = None,
+    alpha: object = None,
+    beta: object = None,
 ) -> Tensor:
     """Compare references with candidates, float64 [...], at most `upper_bound`.
 
@@ -168,8 +168,8 @@ def shares(
     log_q: Tensor,
     *,
     symmetrize: str = "jeffreys",
-    alpha: Any = None,
-    beta: Any = None,
+    alpha: object = None,
+    beta: object = None,
 ) -> Tensor:
     """Return each vocabulary entry's contribution to a measure, float64 [..., vocab], >= 0.
 

@@ -221,15 +221,15 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
 
     def sweep(
         self,
-        predictions: Any,
-        references: Any,
+        predictions: object,
+        references: object,
         *,
         temperatures: Sequence[float] | None = None,
         interpolations: Sequence[float] | None = None,
         alphas: Sequence[float] | None = None,
         betas: Sequence[float] | None = None,
         idfs: Sequence[bool | str | IDF] | None = None,
-        **changed: Any,
+        **changed: object,
     ) -> list[tuple[InfoLMSettings, Result]]:
         """Score pairs with every combination of the listed values. Encode each text once.
 
@@ -262,7 +262,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         )
         return list(zip(plan.grid, results, strict=True))
 
-    def distributions(self, texts: Any, **changed: Any) -> Tensor:
+    def distributions(self, texts: object, **changed: object) -> Tensor:
         """Return the vocabulary distributions of texts: log-probabilities, float64 [texts, vocab].
 
         `texts` is a non-empty list of strings, which is also the corpus if idf is "references" or
@@ -282,7 +282,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         warn(run.corpus_counts(pairs, counts), self.warning_messages)
         return interpolate(weighted_texts, encodings, settings.interpolation)
 
-    def explain(self, candidate: str, reference: str, **changed: Any) -> Explanation:
+    def explain(self, candidate: str, reference: str, **changed: object) -> Explanation:
         """Explain a score in terms of the predictions at each position and the tokens' shares.
 
         Return the score of `candidate` against `reference`, the predictions for both texts, and the
@@ -373,7 +373,7 @@ class SweepPlan:
     def make(
         cls,
         settings: InfoLMSettings,
-        lists: Mapping[str, Sequence[Any] | None],
+        lists: Mapping[str, Sequence[object] | None],
         changed: dict[str, Any],
     ) -> SweepPlan:
         """Plan all combinations of the values in `lists`, which maps setting names to lists."""

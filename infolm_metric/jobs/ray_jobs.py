@@ -29,7 +29,7 @@ from infolm_metric.core.files import check_exists
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
-from infolm_metric.core.scorer import COUNTED_PAIRS, Run, Scorer
+from infolm_metric.core.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.core.signature import Signature
 from infolm_metric.jobs.ray_tables import find_tables, open_tables, read_schema
 from infolm_metric.jobs.resume import (
@@ -57,8 +57,8 @@ def score_dataset(
     reference_columns: Sequence[str] = (),
     workers: int | None = None,
     batch: int = RAY_BATCH,
-    rescale_with_baseline: Any = False,
-    **settings: Any,
+    rescale_with_baseline: object = False,
+    **settings: object,
 ) -> Dataset:
     """Return a data set with added score columns, computed lazily block by block.
 
@@ -90,11 +90,11 @@ def score_dataset(
 
 
 def score_source(
-    scorer: Scorer[Any],
+    scorer: Scorer[S],
     source: Source,
     output: str,
     *,
-    rescale_with_baseline: Any = False,
+    rescale_with_baseline: object = False,
     workers: int | None = None,
     verbose: bool = False,
 ) -> Summary:
@@ -196,13 +196,13 @@ class Columns(NamedTuple):
 
 def _scored(
     dataset: Dataset,
-    scorer: Scorer[Any],
+    scorer: Scorer[S],
     columns: Columns,
     workers: int | None,
     batch: int,
     baseline: Baseline | None,
     totals: Any = None,
-) -> tuple[Dataset, Run[Any]]:
+) -> tuple[Dataset, Run[S]]:
     """Return the data set with scores, and the run that computes them.
 
     Workers report warnings to the `totals` actor, or log them if it is None.
@@ -229,7 +229,7 @@ def _scored(
     return scored_dataset, run
 
 
-def _count(dataset: Dataset, scorer: Scorer[Any], columns: Columns) -> CorpusStatistics:
+def _count(dataset: Dataset, scorer: Scorer[S], columns: Columns) -> CorpusStatistics:
     if not scorer.settings.idf_sides:
         return CorpusStatistics()
     counts = dataset.map_batches(
@@ -247,7 +247,7 @@ def _count(dataset: Dataset, scorer: Scorer[Any], columns: Columns) -> CorpusSta
 
 
 def _count_batch(
-    rows: pyarrow.Table, scorer: Scorer[Any], columns: Columns
+    rows: pyarrow.Table, scorer: Scorer[S], columns: Columns
 ) -> dict[str, list[bytes]]:
     """Return a batch's corpus statistics as a single row."""
     statistics = scorer.prepare().count(_pairs(rows, columns).texts_by_side)

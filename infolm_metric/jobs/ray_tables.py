@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -23,12 +23,13 @@ from infolm_metric.core.files import json_line
 from infolm_metric.core.inputs import batches
 from infolm_metric.core.results import user_stacklevel
 from infolm_metric.jobs.resume import check_new_columns
-from infolm_metric.tables import TABLES, Cells, Source, TableFiles, file_ending, parse_pair
+from infolm_metric.tables import TABLES, Cells, Row, Source, TableFiles, file_ending, parse_pair
 
 ROWS = 1024  # rows that are converted together
 BLOCK_BYTES = 1 << 17  # bytes of a block; a block is the smallest unit of work for an actor
 # A name in ARROW, JSON, ("list", type) or ("object", {key: type}).
 Type = str | tuple[str, Any]
+Reader = Callable[[str], Iterable[Row]]
 # Arrow types by type name.
 ARROW = {
     "null": pyarrow.null(),
@@ -63,7 +64,7 @@ class Schema:
             total = cls(types, total.cells or schema.cells, total.rows + schema.rows, messages)
         return total
 
-    def table(self, rows: Sequence[Mapping[str, Any]]) -> pyarrow.Table:
+    def table(self, rows: Sequence[Mapping[str, object]]) -> pyarrow.Table:
         """Convert rows to a table."""
         columns: dict[str, pyarrow.Array] = {}
         for name, kind in self.types.items():
@@ -83,7 +84,7 @@ class Schema:
         return Cells(values) if self.cells else values
 
 
-def type_of(value: Any) -> Type:
+def type_of(value: object) -> Type:
     """Return the type of a JSON value.
 
     >>> type_of(["a", None]), type_of({"a": 1}), type_of([1, "a"])
@@ -182,7 +183,7 @@ def read_schema(files: TableFiles, source: Source, names: Sequence[str]) -> Sche
 
 
 def _read_schema(
-    path: str, read: Any, columns: tuple[str | None, Sequence[str]], names: Sequence[str]
+    path: str, read: Reader, columns: tuple[str | None, Sequence[str]], names: Sequence[str]
 ) -> Schema:
     """Check the rows of a file and return its schema."""
     types: dict[str, Type] = {}
@@ -208,7 +209,7 @@ def open_tables(files: TableFiles, schema: Schema) -> ray.data.Dataset:
     return paths.map_batches(read, batch_size=None, num_cpus=0)
 
 
-def _read_blocks(batch: Any, read: Any, schema: Schema) -> Iterator[pyarrow.Table]:
+def _read_blocks(batch: Any, read: Reader, schema: Schema) -> Iterator[pyarrow.Table]:
     """Yield the rows of files as tables."""
     for path in batch["path"]:
         for rows in batches(read(str(path)), ROWS):

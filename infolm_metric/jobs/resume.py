@@ -33,7 +33,7 @@ from infolm_metric.core.checks import InputError, check_whole
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
-from infolm_metric.core.scorer import COUNTED_PAIRS, Run, Scorer
+from infolm_metric.core.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.core.signature import Signature
 from infolm_metric.tables import Row, Source
 
@@ -93,11 +93,11 @@ class JobRecord:
 
 
 def run_job(
-    scorer: Scorer[Any],
+    scorer: Scorer[S],
     source: Source,
     output: str | os.PathLike[str],
     *,
-    rescale_with_baseline: Any = False,
+    rescale_with_baseline: object = False,
     restart: bool = False,
     verbose: bool = False,
     chunk: int = JOB_CHUNK,
@@ -212,7 +212,7 @@ def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]
 
 
 def scored_rows(
-    rows: Iterable[Row], columns: Mapping[str, Sequence[Any]], start: int = 1
+    rows: Iterable[Row], columns: Mapping[str, Sequence[object]], start: int = 1
 ) -> Iterator[dict[str, Any]]:
     """Yield the input rows with their pair numbers and scores.
 
@@ -225,8 +225,8 @@ def scored_rows(
 
 
 def _read(
-    source: Source, run: Run[Any], names: Sequence[str], bar: Any
-) -> tuple[str, Counter[int], Run[Any]]:
+    source: Source, run: Run[S], names: Sequence[str], bar: Callable[..., Iterable[Row]]
+) -> tuple[str, Counter[int], Run[S]]:
     """Check the input and return its digest, its pairs by number of references, and the run."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED_PAIRS):

@@ -143,7 +143,7 @@ def scaled(scores: np.ndarray, ends: ScoreRange, higher: bool = True) -> np.ndar
     return ((scores - low) if higher else (high - scores)) / (high - low)
 
 
-def _check(name: str, scores: Any) -> np.ndarray:
+def _check(name: str, scores: object) -> np.ndarray:
     """Check scores and return them as float64 [pairs]."""
     try:
         values = check_value(name, scores, tuple[float, ...])

@@ -130,7 +130,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
             self.partners: dict[str, Scorer[Any]] = {}
 
     def make_run(
-        self, settings: MENLISettings, baseline: Baseline | None, **fields: Any
+        self, settings: MENLISettings, baseline: Baseline | None, **fields: object
     ) -> NLIRun[MENLISettings]:
         run = super().make_run(settings, baseline, other=self._combined(settings), **fields)
         formulas = [name for name in settings.names if name != "e"]
@@ -156,7 +156,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
         whole = super().make_baseline(texts, pairs, references, **changed)
         return Baseline({**part.stats, **whole.stats})
 
-    def select(self, candidates: Any, **changed: Any) -> str:
+    def select(self, candidates: object, **changed: object) -> str:
         """Select the candidate with the best mean score against the others (minimum Bayes risk).
 
         `candidates` is a list of strings, such as samples for one input. Texts without tokens are

@@ -119,7 +119,7 @@ class Ratings:
 
 
 def read_ratings(
-    rows: Any,
+    rows: object,
     *,
     criteria: Sequence[str] | None = (),
     metrics: Sequence[str] = (),
@@ -284,14 +284,14 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
         yield f"row {number}", row
 
 
-def _lookalike(role: str, names: Sequence[Any]) -> Any:
+def _lookalike(role: str, names: Sequence[object]) -> Any:
     """Return the first column that looks like `role`, or None if there is none or `role` exists."""
     matches = (name for name in names if LOOKALIKES[role].fullmatch(str(name)))
     return None if role in names else next(matches, None)
 
 
 def _find_system(
-    file: str, names: Sequence[Any], column: str | Literal[False] | None, required: bool
+    file: str, names: Sequence[object], column: str | Literal[False] | None, required: bool
 ) -> str | None:
     """Return the column of systems, or None if there is none."""
     if name := _lookalike("is_human", names):
@@ -307,7 +307,7 @@ def _find_system(
 
 
 def _find_id(
-    file: str, table: Sequence[Row], names: Sequence[Any], column: str | None, required: bool
+    file: str, table: Sequence[Row], names: Sequence[object], column: str | None, required: bool
 ) -> str | None:
     """Return the column of sample ids, or None if there is none and it is not required."""
     name = _lookalike("id", names)
@@ -366,20 +366,20 @@ def _enumerate(names: Iterable[str]) -> dict[str, int]:
     return {name: index for index, name in enumerate(dict.fromkeys(names))}
 
 
-def _parse_name(where: str, row: Mapping[str, Any], column: str) -> str:
+def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
     value = cell(where, row, column)
     if not _is_name(value):
         raise InputError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
     return _format_name(value)
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: object) -> bool:
     """Return True for a string that is not empty, or a whole number."""
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     return (isinstance(value, str) or whole) and not isinstance(value, bool) and value != ""
 
 
-def _format_name(value: Any) -> str:
+def _format_name(value: object) -> str:
     """Return a system name or a sample id as a string.
 
     >>> _format_name("1.0"), _format_name(1.0), _format_name(1)
@@ -388,7 +388,7 @@ def _format_name(value: Any) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _is_human(where: str, row: Mapping[str, Any]) -> bool:
+def _is_human(where: str, row: Mapping[str, object]) -> bool:
     """Return True if a human wrote the text of the row."""
     word = str(row.get("is_human", "")).casefold()
     if word not in TRUE + FALSE:
@@ -396,14 +396,14 @@ def _is_human(where: str, row: Mapping[str, Any]) -> bool:
     return word in TRUE
 
 
-def _collect_scores(where: str, row: Mapping[str, Any], group: str) -> dict[str, Any]:
+def _collect_scores(where: str, row: Mapping[str, object], group: str) -> dict[str, Any]:
     """Return a row's scores in `group`, from a nested mapping or columns named GROUP.NAME."""
     nested, prefix = _parse_mapping(where, group, row.get(group)), f"{group}."
     flat = {str(key).removeprefix(prefix): row[key] for key in row if str(key).startswith(prefix)}
     return {**flat, **nested}
 
 
-def _parse_mapping(where: str, group: str, value: Any) -> Mapping[str, Any]:
+def _parse_mapping(where: str, group: str, value: object) -> Mapping[str, Any]:
     """Return the mapping in a cell. A string can contain a JSON or Python dictionary."""
     if isinstance(value, str) and value.startswith("{"):
         for parse in (json.loads, ast.literal_eval):

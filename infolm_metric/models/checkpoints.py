@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -74,6 +74,8 @@ GPU_FREE_FRACTION = 0.1
 # threads would corrupt each other's models and leave a different default dtype behind.
 LOADING = threading.RLock()
 
+M = TypeVar("M", bound=ModelSettings)
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -100,7 +102,7 @@ class ModelFiles:
     architecture: Architecture
     offline: str  # reason for using only local files; "" if the Hub responds or is not needed
 
-    def fetch(self, loader: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def fetch(self, loader: Callable[..., Any], *arguments: object, **options: object) -> Any:
         """Call `loader`, by default for the model's files. Raise OSError with a remedy on failure.
 
         Without `arguments`, it is called with the place of the files and the options of the Hub.
@@ -402,25 +404,25 @@ class TensorCache:
             self.size -= tensor.nbytes
 
 
-class ModelHolder:
+class ModelHolder(Generic[M]):
     """Checkpoint, model and cache of encodings. The model is loaded on first use."""
 
     def __init__(
-        self, open: Callable[[Any], Checkpoint], load: Callable[[Checkpoint, Any], Any]
+        self, open: Callable[[M], Checkpoint], load: Callable[[Checkpoint, M], Any]
     ) -> None:
         self._open, self._load = open, load
         self._checkpoint: tuple[Hashable, Checkpoint] | None = None
         self._model: tuple[Hashable, Any] | None = None
         self.cache = TensorCache()
 
-    def checkpoint(self, settings: ModelSettings) -> Checkpoint:
+    def checkpoint(self, settings: M) -> Checkpoint:
         """Return the checkpoint named in the settings. Open it if it is not the current one."""
         key = settings.model_name_or_path, settings.model_revision
         if self._checkpoint is None or self._checkpoint[0] != key:
             self._checkpoint = key, self._open(settings)
         return self._checkpoint[1]
 
-    def model(self, settings: ModelSettings) -> Any:
+    def model(self, settings: M) -> Any:
         """Return the model for the settings. If it is not loaded, load it and clear the cache."""
         checkpoint = self.checkpoint(settings)
         key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
@@ -451,7 +453,7 @@ def _hub_error(source: str, revision: str | None) -> str:
     return ""
 
 
-def _weights_folder(source: str, commit: str | None, **options: Any) -> str:
+def _weights_folder(source: str, commit: str | None, **options: object) -> str:
     """Download the weights at a commit and return their folder."""
     options["revision"] = commit
     find: Callable[..., Any] = partial(cached_file, source, **options)
@@ -492,7 +494,7 @@ def _silenced_transformers() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _positions(skeleton: nn.Module, config: Any) -> int | None:
+def _positions(skeleton: nn.Module, config: object) -> int | None:
     """Return the number of positions, not counting the padding offset of RoBERTa-like models."""
     limit = getattr(config, "max_position_embeddings", None)
     for module_name, module in skeleton.named_modules():

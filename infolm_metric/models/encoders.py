@@ -20,6 +20,7 @@ from typing import Any, Self
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from infolm_metric.core.settings import ModelSettings
 from infolm_metric.models.checkpoints import Checkpoint, load_weights
@@ -60,7 +61,7 @@ class ModelWithHead:
         return cls(deterministic_linear(module), encoder, checkpoint, device)
 
 
-def fast_encoder(model: Any) -> FastEncoder | None:
+def fast_encoder(model: PreTrainedModel) -> FastEncoder | None:
     """Return a fast encoder with the weights of a transformers model, or None if unsupported.
 
     Only the heads of `model` can be used afterwards.
@@ -72,7 +73,9 @@ def fast_encoder(model: Any) -> FastEncoder | None:
     return encoder
 
 
-def run_model(model: Any, ids: Tensor, token_types: Tensor | None = None, **options: Any) -> Any:
+def run_model(
+    model: PreTrainedModel, ids: Tensor, token_types: Tensor | None = None, **options: object
+) -> Any:
     """Run a transformers model on texts of equal length, int64 [texts, tokens].
 
     A small batch is repeated, so the output may have more rows than `ids`.
@@ -85,7 +88,7 @@ def run_model(model: Any, ids: Tensor, token_types: Tensor | None = None, **opti
 class FastEncoder(nn.Module):
     """A transformer encoder that computes only the requested states."""
 
-    def __init__(self, model: Any, family: Family) -> None:
+    def __init__(self, model: PreTrainedModel, family: Family) -> None:
         super().__init__()
         base = model.base_model
         encoder = getattr(base, family.encoder_attribute)
@@ -248,7 +251,7 @@ class Layer(nn.Module):
     and output, the norms attention_norm and output_norm, the activation, and the number of heads.
     """
 
-    def __init__(self, key: nn.Linear, value: nn.Linear, **modules: Any) -> None:
+    def __init__(self, key: nn.Linear, value: nn.Linear, **modules: object) -> None:
         super().__init__()
         projections = [modules["query"], key, value]
         if any(type(projection) is not nn.Linear for projection in projections):

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
@@ -91,11 +90,6 @@ class EncodingRun(Run[E]):
     scorer: EncodingScorer[E]
     checkpoint: Checkpoint
     limit: int | None
-
-    @cached_property
-    def tables(self) -> tuple[IDF | None, IDF | None]:
-        """IDF tables for candidates and references. None means uniform weights."""
-        return self.statistics.idf_tables(self.settings)
 
     # Implemented by a metric.
 

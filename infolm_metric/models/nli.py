@@ -6,7 +6,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from transformers import (
     MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
     AutoModelForSequenceClassification,
+    PreTrainedTokenizerBase,
 )
 
 from infolm_metric.core.results import user_stacklevel
@@ -60,7 +61,7 @@ class JoinedPair(NamedTuple):
 
 
 def join_pairs(
-    tokenizer: Any, pairs: Sequence[tuple[str, str]], limit: int | None
+    tokenizer: PreTrainedTokenizerBase, pairs: Sequence[tuple[str, str]], limit: int | None
 ) -> Iterator[JoinedPair]:
     """Join each premise with its hypothesis. The longer text is truncated first.
 
@@ -156,7 +157,7 @@ class NLIModel(ModelWithHead):
             logits: Tensor = self.model(states[:, None])
             return logits.flatten(0, -2)
 
-    def _tensor(self, rows: Sequence[Any]) -> Tensor:
+    def _tensor(self, rows: Sequence[object]) -> Tensor:
         return torch.from_numpy(np.asarray(rows, dtype=np.int64)).to(self.device)
 
     def _full_model_logits(self, ids: Tensor, token_types: Tensor | None) -> Tensor:

@@ -191,7 +191,7 @@ def _parse_seed(where: str, value: Any) -> int:
 
 
 def _parse_text(
-    where: str, row: Mapping[str, Any], column: str, optional: bool = False
+    where: str, row: Mapping[str, object], column: str, optional: bool = False
 ) -> str | None:
     """Return the text in a column, or None if it is optional and is missing or blank."""
     text = row.get(column)

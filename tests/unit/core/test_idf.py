@@ -384,16 +384,12 @@ def test_statistics_of_parts_add_up(texts, cut):
 
 
 @given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=14), st.sampled_from(IDF_FORMS))
-def test_idf_is_not_used_with_a_single_distinct_document(pairs, idf):
+def test_distinct_documents_of_the_smaller_side_are_counted(pairs, idf):
     settings = InfoLMSettings(idf=idf)
     statistics = corpus_statistics(Pairs.of((a, [b]) for a, b in pairs), settings.idf_sides)
     texts = {"candidates": {a for a, _ in pairs}, "references": {b for _, b in pairs}}
     distinct = min((len(texts[side]) for side in settings.idf_sides), default=0)
     assert statistics.distinct_documents == min(distinct, DISTINCT)
-    tables = [statistics.tables[side] for side in settings.idf_sides] if distinct > 1 else [None]
-    assert statistics.idf_tables(settings) == (tables[0], tables[-1])
-    assert statistics.weight_scheme(settings) == ("idf" if distinct > 1 else "uniform")
-    assert CorpusStatistics().idf_tables(InfoLMSettings(idf=TABLE)) == (TABLE, TABLE)  # always used
 
 
 # Token weights

@@ -195,6 +195,25 @@ def test_matrices_of_all_measures_equal_pairwise_scores(unmasked, symmetrize, te
         np.testing.assert_allclose(scores, expected[name], rtol=1e-9, atol=1e-9, err_msg=name)
 
 
+@pytest.mark.parametrize("idf", ["references", "separate", "bundled"])
+@pytest.mark.parametrize("references", [["a cat"], ["a cat", "a cat"], ["a cat", "a dog"]])
+def test_a_table_is_always_used_and_counts_with_several_distinct_documents(
+    unmasked, idf, references
+):
+    settings = unmasked.settings.replace(idf=idf)
+    texts = {"candidates": ["it rains", "a bird", "he left"], "references": references}
+    run = unmasked.prepare(settings, texts)
+    tables = run.statistics.tables
+    if idf == "bundled":
+        expected = settings.idf, settings.idf
+    elif len(set(references)) == 1:
+        expected = None, None
+    else:
+        expected = tables.get("candidates", tables["references"]), tables["references"]
+    assert run.tables == expected
+    assert run.weights == ("uniform" if expected == (None, None) else "idf")
+
+
 # No masks
 
 
