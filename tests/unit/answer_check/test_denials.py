@@ -112,9 +112,9 @@ CANDIDATES = [
 CHOSEN = [
     "Leeds, Yorkshire, England",
     "It is Leeds, not Hull or York.",
-    "Some people call it Loidis; Leeds is what others say.",
+    "Many call it Loidis; Leeds is what others say.",
     "The city: Leeds",
-    "Some people say that Leeds has another bridge.",
+    "Many say that Leeds has another bridge.",
     "Hull has a bridge.\nLeeds has a canal.\nYork has a wall.",
     "Leeds or Hull? It is Leeds.",
     "Of Hull, York or Leeds, the answer is Leeds.",

@@ -112,7 +112,7 @@ INVALID = [
     (["score", "--metric=menli", "--combine-with=infolm", "--idf=x", "a", "b"], "--idf must be"),
     (["score", "--engine", "local-machine", "a", "b"], "Did you mean 'local'?"),
     (["attack", "--metric", "infolm", "data.jsonl"], "unrecognized arguments: --metric"),
-    (["compare", "a.txt"], "the following arguments are required: -r/--references"),
+    (["compare", "a.txt"], "pass either --references"),
     (["score", "--candidates"], "use --candidates=VALUE"),
     (["idf", "ref.txt"], "the following arguments are required: -o/--output"),
     (["idf", "ref.txt", "-o", "-"], "Name a file with -o"),
