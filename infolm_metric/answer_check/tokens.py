@@ -23,7 +23,7 @@ NUMBER = (
     r"|(?<![\w.])\.\d+)"
 )
 DASHES = "-\u2013\u2212"
-JOINED = rf"{NUMBER}(?:(?: [{DASHES}] |[{DASHES}/:]){NUMBER})*"
+JOINED = rf"{NUMBER}(?:(?: [{DASHES}] |[{DASHES}/:]){NUMBER}){{0,9}}"  # bounded for speed
 ONES = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 ONES += " sixteen seventeen eighteen nineteen"
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
