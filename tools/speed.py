@@ -17,6 +17,7 @@ texts of equal length cut from the data, or outputs of 16 systems that share ref
 """
 
 import argparse
+import math
 import statistics
 import sys
 import tempfile
@@ -134,9 +135,15 @@ def time_metric(
     before, columns = peak_memory(), [list(column) for column in zip(*pairs, strict=True)]
     seconds = median_seconds(lambda: score(*columns))
     memory = peak_memory() - before
-    with FlopCounterMode(display=False) as counter:
+    onednn = {torch.ops.mkldnn._linear_pointwise: linear_flops}
+    with FlopCounterMode(display=False, custom_mapping=onednn) as counter:
         score(*(columns if count else (WARM_UP, WARM_UP)))
     return {"seconds": seconds, "memory": memory, "operations": counter.get_total_flops()}
+
+
+def linear_flops(rows: Any, weight: Any, *more: Any, **options: Any) -> int:
+    """Return the number of operations of a linear layer from the shapes of rows and weight."""
+    return 2 * math.prod(rows) * int(weight[0])
 
 
 def gemm_rate(dtype: str, device: str) -> float:
