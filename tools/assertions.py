@@ -18,14 +18,14 @@ import numpy as np
 from infolm_metric import BaryScorer, BERTScorer
 from infolm_metric.integrations.assertions import compare_scores
 from tools.data import READERS
-from tools.study import bundled, complete, load_texts
+from tools.study import complete, load_texts, package_entry
 from tools.tables import show
 
 SIZES = (10, 50, 100, 200)
 DIFFERENCE = 0.2
 METRICS = (
-    bundled("bundled BERTScore", BERTScorer),
-    bundled("bundled BaryScore", BaryScorer, idf=True),
+    package_entry("bundled BERTScore", BERTScorer),
+    package_entry("bundled BaryScore", BaryScorer, idf=True),
 )
 
 
