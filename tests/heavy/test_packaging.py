@@ -16,7 +16,8 @@ from tests.processes import printed
 from tests.project_files import ROOT, project_files
 
 MAX_WHEEL_BYTES = 100_000_000
-HARNESSES = {"anyio", "inspect-ai", "lm-eval", "mlflow"}  # frameworks that load infolm_metric/integrations
+# Frameworks that load infolm_metric/integrations.
+HARNESSES = {"anyio", "inspect-ai", "lm-eval", "mlflow"}
 LICENSES = {"LICENSE", "NOTICE"}
 PACKAGE = {str(path) for path in project_files() if path.parts[0] == "infolm_metric"}
 EXACT_PIN = re.compile(r"[\w-]+==[\d.]+(\.post\d+)?(; python_version (<|>=) \"3\.\d+\")?")
