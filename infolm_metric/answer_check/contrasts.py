@@ -43,6 +43,19 @@ def opposite(answer: Sequence[Token], overlap: Overlap) -> str:
     return ""
 
 
+def is_determiner(answer: Sequence[Token], reference: Sequence[Token]) -> bool:
+    """Return whether each "no" of an answer with "yes" belongs to a noun, if the reference is "no".
+
+    >>> is_determiner(answer_tokens("There is no doubt: yes"), answer_tokens("No"))
+    True
+    """
+    keys = [token.key for token in answer]
+    if [token.key for token in reference] != ["no"] or "yes" not in keys:
+        return False
+    followers = [after for word, after in zip(keys, keys[1:], strict=False) if word == "no"]
+    return keys[-1] != "no" and bool(followers) and "yes" not in followers and keys[0] != "no"
+
+
 def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
     """Return True if a statement exchanges two words of a reference around the others.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.answer_check.comparison import Comparison, PreparedText
-from infolm_metric.answer_check.contrasts import exchanges_roles, opposite
+from infolm_metric.answer_check.contrasts import exchanges_roles, is_determiner, opposite
 from infolm_metric.answer_check.denials import find_denial, offers_candidates
 from infolm_metric.answer_check.explanation import Explanation
 from infolm_metric.answer_check.final_answer import final_answer, plain_reference
@@ -372,6 +372,8 @@ def _veto(
         return f"{denial!r} denies or doubts the reference"
     if offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
+    if is_determiner(answer.tokens, reference.tokens):
+        return '"no" belongs to a noun in the answer'
     mentions = _mentions(answer, reference)
     if mentions and all(exchanges_roles(text, reference.tokens) for text in mentions):
         return f"{mentions[0]!r} exchanges words of the reference"

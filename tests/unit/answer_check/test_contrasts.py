@@ -2,7 +2,7 @@
 
 import pytest
 
-from infolm_metric.answer_check.contrasts import OPPOSITES, exchanges_roles, opposite
+from infolm_metric.answer_check.contrasts import OPPOSITES, exchanges_roles, is_determiner, opposite
 from infolm_metric.answer_check.tokens import answer_tokens, compare, reference_tokens
 from tests.linear_time import assert_linear_time
 
@@ -72,3 +72,19 @@ def test_time_is_linear_in_the_length_of_hostile_texts(part):
         opposite(tokens, compare(tokens, reference))
 
     assert_linear_time(work, 2_000)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("There is no doubt: yes", True),
+        ("Yes, and no permit is needed.", True),
+        ("No, yes would be wrong.", False),
+        ("Yes and no", False),
+        ("There is no doubt: no", False),
+        ("There is no doubt.", False),
+    ],
+)
+def test_no_before_a_noun_is_not_an_answer(answer, expected):
+    assert is_determiner(answer_tokens(answer), reference_tokens("No")) == expected
+    assert not is_determiner(answer_tokens(answer), reference_tokens("no permit"))
