@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from infolm_metric.answer_check.tokens import Overlap, Token, answer_tokens
 
@@ -52,8 +53,8 @@ def is_determiner(answer: Sequence[Token], reference: Sequence[Token]) -> bool:
     keys = [token.key for token in answer]
     if [token.key for token in reference] != ["no"] or "yes" not in keys:
         return False
-    followers = [after for word, after in zip(keys, keys[1:], strict=False) if word == "no"]
-    return keys[-1] != "no" and bool(followers) and "yes" not in followers and keys[0] != "no"
+    followers = [after for word, after in pairwise(keys) if word == "no"]
+    return bool(followers) and "yes" not in followers and "no" not in (keys[0], keys[-1])
 
 
 def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
@@ -76,8 +77,7 @@ def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
         return False
     passive = [_participle(words, common) for words in (keys, wanted)]
     if passive[0] != passive[1]:
-        drop = {"by"}
-        common, order = ([x for x in words if x not in drop] for words in (common, order))
+        common, order = ([x for x in words if x != "by"] for words in (common, order))
         return common == order and len(set(order)) == len(order)
     if len(set(common)) < len(common) or sorted(common) != sorted(order):
         return False
@@ -90,7 +90,7 @@ def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
 
 def _participle(words: Sequence[str], common: Sequence[str]) -> str:
     """Return the common participle before "by", or ""."""
-    for word, following in zip(words, words[1:], strict=False):
+    for word, following in pairwise(words):
         if following == "by" and word in common and word.endswith(PARTICIPLES):
             return word
     return ""

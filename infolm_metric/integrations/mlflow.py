@@ -24,7 +24,7 @@ def make_scorer(
     Each row gets feedback with the metric's name: the score, the signature and, for answer_check,
     the verdict. Unless the verdict is withheld, answer_check also adds the feedback
     "likely_correct". A row whose expectation is None or blank gets no feedback. Outputs are strings
-    or lists of messages, of which the last assistant message counts.
+    or lists of messages. Of messages, only the last one from the assistant is scored.
 
     Args:
         metric: name of the metric.

@@ -40,8 +40,8 @@ class Reward:
         """Return the reward of each completion. None for rows without a reference.
 
         `prompts` are strings or lists of messages, which only the guard uses. None is allowed.
-        `completions` are strings or lists of messages, of which only the last message from the
-        assistant is scored, without thinking. The reference column contains a reference or a
+        `completions` are strings or lists of messages. Of messages, only the last one from the
+        assistant is scored. Thinking is removed. The reference column contains a reference or a
         list of references for each completion. Blank and missing references are left out. Rows
         without another reference get None, with which TRL skips a reward function. Raises
         InputError if the column is missing, or a completion, reference or prompt has the wrong
