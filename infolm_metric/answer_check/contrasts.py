@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from infolm_metric.answer_check.tokens import Overlap, Token, answer_tokens
+from infolm_metric.answer_check.tokens import UNIT_WORDS, Overlap, Token, answer_tokens
 
 # Words of a group exclude each other.
 WORDS = (
@@ -18,10 +19,63 @@ WORDS = (
     "mother, son daughter, brother sister, husband wife, uncle aunt, king queen, prince "
     "princess, true false, hot cold, summer winter spring autumn, first second third fourth "
     "fifth sixth seventh eighth ninth tenth, monday tuesday wednesday thursday friday saturday "
-    "sunday, january february march april may june july august september october november "
+    "sunday, heavier lighter, hotter colder warmer cooler, taller shorter, stronger weaker, richer "
+    "poorer, better worse, deeper shallower, always never, legal illegal, alive dead, guilty "
+    "innocent, convicted acquitted, accepted rejected, allowed forbidden, opened closed, january "
+    "february march april may june july august september october november "
     "december"
 )
 OPPOSITES = [frozenset(group.split()) for group in WORDS.split(", ")]
+# Capitalized words before a name that make another name.
+QUALIFIERS = frozenset(
+    (
+        "new",
+        "north",
+        "south",
+        "east",
+        "west",
+        "northern",
+        "southern",
+        "eastern",
+        "western",
+        "democratic",
+        "equatorial",
+    )
+)
+# Capitalized words that are no part of a name.
+NOT_NAMES = (
+    "mr mrs ms dr sir lord lady saint king queen prince princess pope emperor empress "
+    "president general captain senator professor chancellor minister the a an in on at by of "
+    "to from for with and but so if as then when while although after before since both only "
+    "even yes no it he she they this that who which was is are were"
+)
+# Nouns after "no" in an answer that does not decide.
+UNANSWERED = frozenset(
+    (
+        "mention",
+        "information",
+        "evidence",
+        "indication",
+        "record",
+        "reference",
+        "way",
+        "data",
+        "details",
+        "specific",
+        "explicit",
+        "direct",
+        "clear",
+    )
+)
+# The start of an answer that judges what was asked.
+JUDGED = re.compile(
+    r"(?i)(?:(?:that|this|it|(?:the|this|that) (?:claim|statement|idea))(?:'s| is) )?(?:\w+ly )?"
+    r"(?:(?P<yes>yep|yeah|correct|right|true|indeed)|nope|false|incorrect|untrue|wrong"
+    r"|not (?:true|correct|right)|an? (?:\w+ )?(?:myth|misconception))\b"
+)
+FAILING = frozenset(
+    ("fail", "fails", "failed", "failing", "unable", "refuses", "refused", "never", "hardly")
+)
 LISTED = frozenset(("and", "or", "&", "plus"))
 # Words that an answer often replaces by a noun.
 PRONOUNS = frozenset(("it", "them", "him", "her", "he", "she", "they", "his", "its", "their"))
@@ -38,23 +92,144 @@ def opposite(answer: Sequence[Token], overlap: Overlap) -> str:
     """
     keys = {token.key for token in answer}
     known = {token.key for token in overlap.matched}
+    if _turned_around(answer, overlap.matched):
+        return ""
     for token in overlap.missing:
         if any(token.key in group and group & (keys - known) for group in OPPOSITES):
             return token.text
     return ""
 
 
+def _turned_around(answer: Sequence[Token], matched: Sequence[Token]) -> bool:
+    """Return True if the sides of "than" are exchanged, as in a comparison by the opposite word."""
+    sides = []
+    for tokens in (answer, sorted(matched, key=lambda token: token.start)):
+        keys = [token.key for token in tokens]
+        place = keys.index("than") if "than" in keys else 0
+        sides.append((set(keys[:place]), set(keys[place + 1 :])))
+    (before, after), (first, second) = sides
+    return bool(first and second and second & before and first & after)
+
+
+def longer_name(answer: Sequence[Token], reference: Sequence[Token]) -> str:
+    """Return the word that makes each mention of a reference part of another name, or "".
+
+    >>> from infolm_metric.answer_check.tokens import reference_tokens
+    >>> longer_name(answer_tokens("She lives in New York."), reference_tokens("York"))
+    'New'
+    >>> longer_name(answer_tokens("From York to New York"), reference_tokens("York"))
+    ''
+    """
+    keys, wanted = [token.key for token in answer], [token.key for token in reference]
+    places = [
+        place
+        for place in range(len(keys) - len(wanted) + 1)
+        if all(
+            key in (token.key, token.other)
+            for key, token in zip(wanted, answer[place : place + len(wanted)], strict=True)
+        )
+    ]
+    words = [answer[place - 1] if place else None for place in places]
+    if words and all(x and x.key in QUALIFIERS and x.text[0].isupper() for x in words):
+        return words[0].text if words[0] else ""
+    return ""
+
+
+def split_name(answer: Sequence[Token], reference: Sequence[Token]) -> str:
+    """Return the first word of a name such as South Africa if an answer separates it, or "".
+
+    >>> from infolm_metric.answer_check.tokens import reference_tokens
+    >>> split_name(answer_tokens("in the south of Africa"), reference_tokens("South Africa"))
+    'South'
+    """
+    if len(reference) != 2 or reference[0].key not in QUALIFIERS:
+        return ""
+    wanted = {token.key for token in reference}
+    near = any({first.key, second.key} == wanted for first, second in pairwise(answer))
+    return "" if near or not wanted <= {token.key for token in answer} else reference[0].text
+
+
+def raised_unit(answer: Sequence[Token], reference: Sequence[Token]) -> str:
+    """Return the unit of a reference that an answer only has with an exponent, or "".
+
+    >>> from infolm_metric.answer_check.tokens import reference_tokens
+    >>> raised_unit(answer_tokens("12 cm^2"), reference_tokens("12 cm"))
+    'cm'
+    """
+    if any(token.key.startswith("^") for token in reference):
+        return ""
+    keys = [token.key for token in answer]
+    for token in reference:
+        followers = [after for word, after in pairwise([*keys, ""]) if word == token.key]
+        if token.key in UNIT_WORDS and followers and all(x.startswith("^") for x in followers):
+            return token.text
+    return ""
+
+
+def other_person(answer: Sequence[Token], overlap: Overlap) -> str:
+    """Return the missing part of a name that an answer replaces by another one, or "".
+
+    >>> from infolm_metric.answer_check.tokens import compare, reference_tokens
+    >>> answer = answer_tokens("Michelle Obama did.")
+    >>> other_person(answer, compare(answer, reference_tokens("Barack Obama")))
+    'Barack'
+    """
+    name = sorted(overlap.matched + overlap.missing, key=lambda token: token.start)
+    ends = (name[0], name[-1]) if len(name) in (2, 3) and all(map(_is_name, name)) else ()
+    if len(ends) == 2 and len(name) == 3 and name[1].text.isupper() and name[1] in overlap.missing:
+        for first, initial, last in zip(answer, answer[1:], answer[2:], strict=False):
+            if (first.key, last.key) == (ends[0].key, ends[1].key) and initial.text.isupper():
+                return name[1].text
+    for missing, other, step in zip(ends, ends[::-1], (-1, 1), strict=False):
+        if missing in overlap.missing and other in overlap.matched:
+            places = [place for place, token in enumerate(answer) if token.key == other.key]
+            near = [answer[p + step] for p in places if 0 <= p + step < len(answer)]
+            known = {token.key for token in overlap.matched}
+            if near and all(
+                _is_name(x) and x.key not in known and x.key[0].lower() != missing.key[0]
+                for x in near
+            ):
+                return missing.text
+    return ""
+
+
+def _is_name(token: Token) -> bool:
+    return (
+        token.text[:1].isupper()
+        and re.sub("[. ]", "", token.text).isalpha()
+        and token.key not in NOT_NAMES.split()
+    )
+
+
 def is_determiner(answer: Sequence[Token], reference: Sequence[Token]) -> bool:
-    """Return whether each "no" of an answer with "yes" belongs to a noun, if the reference is "no".
+    """Return whether each "no" of an answer belongs to a noun, if the reference is "no".
+
+    Without "yes" in the answer, only the nouns in UNANSWERED count: "no albums" may mean "no".
 
     >>> is_determiner(answer_tokens("There is no doubt: yes"), answer_tokens("No"))
     True
+    >>> is_determiner(answer_tokens("The text has no mention of it."), answer_tokens("No"))
+    True
     """
     keys = [token.key for token in answer]
-    if [token.key for token in reference] != ["no"] or "yes" not in keys:
+    if [token.key for token in reference] != ["no"]:
         return False
     followers = [after for word, after in pairwise(keys) if word == "no"]
-    return bool(followers) and "yes" not in followers and "no" not in (keys[0], keys[-1])
+    nouns = "yes" in keys or UNANSWERED.issuperset(followers)
+    return bool(followers) and nouns and "yes" not in followers and "no" not in (keys[0], keys[-1])
+
+
+def polarity(statements: Sequence[str]) -> str:
+    """Return "yes" or "no" if an answer says so in any words, otherwise "".
+
+    >>> polarity(["That is false."]), polarity(["Yes."]), polarity(["They differ."])
+    ('no', 'yes', '')
+    """
+    keys = {token.key for statement in statements for token in answer_tokens(statement)}
+    if keys & {"yes", "no"}:
+        return "yes" if "no" not in keys else "no" if "yes" not in keys else ""
+    match = JUDGED.match(" ".join(statements[:1]))
+    return "" if match is None else "yes" if match["yes"] else "no"
 
 
 def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
@@ -86,6 +261,20 @@ def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
         return False
     between = set(order[different[0] + 1 : different[1]])
     return any(x.key in between and x.text.islower() and x.key != "of" for x in reference)
+
+
+def fails(statement: str, reference: Sequence[Token]) -> bool:
+    """Return True if a statement says that what a reference states does not happen.
+
+    >>> from infolm_metric.answer_check.tokens import reference_tokens
+    >>> fails("The drug fails to reduce pain.", reference_tokens("The drug reduces pain"))
+    True
+    """
+    wanted = {token.key for token in reference}
+    words = [x for x in reference if x.text.islower() and x.key.isalpha() and len(x.key) > 3]
+    if len(reference) < 3 or not words or wanted & (FAILING | {"not", "no", "none", "cannot"}):
+        return False
+    return not FAILING.isdisjoint(token.key for token in answer_tokens(statement))
 
 
 def _participle(words: Sequence[str], common: Sequence[str]) -> str:

@@ -51,7 +51,7 @@ class Explanation:
             reference,
             score,
             verdict,
-            _reason(comparison, verdict),
+            _withheld(comparison, result) if verdict is None else _reason(comparison, verdict),
             tuple(token.text for token in comparison.overlap.matched),
             tuple(token.text for token in comparison.overlap.missing),
             comparison.complete,
@@ -72,7 +72,27 @@ class Explanation:
                 yield f"statement of the {side}: {statement.text!r} ({values})"
 
 
-def _reason(comparison: Comparison, verdict: str | None) -> str:
+def _withheld(comparison: Comparison, result: Result) -> str:
+    """Return the reason why there is no verdict."""
+    if result.counts["out_of_domain"]:
+        return "There is no verdict, because the model was not trained on such texts."
+    if result.counts["too_long_pairs"]:
+        return "There is no verdict, because a text was truncated."
+    if not comparison.reference.is_short:
+        return (
+            "There is no verdict against a long reference. The least supported statement is "
+            f"{_weakest(comparison)[1]!r}."
+        )
+    return "There is no verdict with these settings."
+
+
+def _weakest(comparison: Comparison) -> tuple[str, str]:
+    """Return the side and the text of the least supported statement."""
+    weakest = min(comparison.complete + comparison.correct, key=lambda each: each.support)
+    return "reference" if weakest in comparison.complete else "answer", weakest.text
+
+
+def _reason(comparison: Comparison, verdict: str) -> str:
     if comparison.copy:
         return "The answer equals the reference."
     if comparison.veto:
@@ -80,9 +100,8 @@ def _reason(comparison: Comparison, verdict: str | None) -> str:
     if comparison.lacks:
         return f"The answer lacks {comparison.lacks!r} of the reference."
     if not comparison.reference.is_short:
-        weakest = min(comparison.complete + comparison.correct, key=lambda each: each.support)
-        side = "reference" if weakest in comparison.complete else "answer"
-        return f"The least supported statement of the {side} is {weakest.text!r}."
+        side, text = _weakest(comparison)
+        return f"The least supported statement of the {side} is {text!r}."
     found = f"{comparison.overlap.recall:.0%} of the reference's tokens are in the answer"
     e, n, c = comparison.complete[0].probabilities
     relation = {e: "entails", n: "neither entails nor contradicts", c: "contradicts"}[max(e, n, c)]

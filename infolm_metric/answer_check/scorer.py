@@ -11,13 +11,29 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.answer_check.comparison import Comparison, PreparedText
-from infolm_metric.answer_check.contrasts import exchanges_roles, is_determiner, opposite
-from infolm_metric.answer_check.denials import find_denial, offers_candidates
+from infolm_metric.answer_check.contrasts import (
+    exchanges_roles,
+    fails,
+    is_determiner,
+    longer_name,
+    opposite,
+    other_person,
+    polarity,
+    raised_unit,
+    split_name,
+)
+from infolm_metric.answer_check.denials import (
+    find_denial,
+    is_about_another,
+    is_corrected_to,
+    offers_candidates,
+)
 from infolm_metric.answer_check.explanation import Explanation
 from infolm_metric.answer_check.final_answer import final_answer, plain_reference
 from infolm_metric.answer_check.settings import AnswerCheckSettings
 from infolm_metric.answer_check.statements import split_statements
 from infolm_metric.answer_check.tokens import (
+    UNIT_WORDS,
     Overlap,
     answer_tokens,
     compare,
@@ -46,6 +62,7 @@ from infolm_metric.models.nli_scorer import NLIRun, NLIScorer, TextPair
 from infolm_metric.models.out_of_domain import count_out_of_domain
 
 Probabilities = Mapping[TextPair, tuple[float, float, float]]
+UNDECIDED = 0.6  # NLI score of an answer without yes or no, which is then unclear
 COPY = "the answer equals the reference"
 
 
@@ -215,12 +232,26 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             rows = [table[text, reference.text] for text in _mentions(answer, reference)]
             values = nli_score(np.array([whole.probabilities, *rows]))
             nli = float(values[0] + values[1:].max(initial=0)) / 2 if rows else float(values[0])
+            if overlap.missing and [x.key for x in reference.tokens] in (["yes"], ["no"]):
+                said = polarity(answer.statements)
+                if said == reference.tokens[0].key:
+                    overlap, nli = replace(overlap, matched=overlap.missing, missing=()), 0.5
+                elif not said:
+                    nli = max(nli, UNDECIDED)
             if not overlap.missing and not _same_spelling(answer, reference):
                 nli = max(nli, 0.5)  # NLI models take 1,000 and 1000 for different numbers
-            veto = _veto(answer, reference, overlap, rows)
+            corrected = is_corrected_to(answer.statements, reference.text)
+            if corrected and not overlap.missing:
+                nli = max(nli, 0.5)
+            veto = _veto(answer, reference, overlap, rows, corrected)
             missing = (x.text for x in overlap.missing if decides(x, reference.tokens))
             lacks = (
-                next(missing, "") or (overlap.matched and opposite(answer.tokens, overlap)) or ""
+                next(missing, "")
+                or (overlap.matched and opposite(answer.tokens, overlap))
+                or other_person(answer.tokens, overlap)
+                or split_name(answer.tokens, reference.tokens)
+                or raised_unit(answer.tokens, reference.tokens)
+                or ""
             )
             return Comparison(reference, overlap, nli, complete, veto=veto, lacks=lacks)
         correct = tuple(
@@ -360,6 +391,7 @@ def _veto(
     reference: PreparedText,
     overlap: Overlap,
     rows: Sequence[tuple[float, float, float]],
+    corrected: bool,
 ) -> str:
     """Return the reason why an answer that contains a short reference does not assert it, or "".
 
@@ -370,19 +402,38 @@ def _veto(
         return ""
     if denial := find_denial(answer.statements, reference.text):
         return f"{denial!r} denies or doubts the reference"
-    if offers_candidates(answer.statements, [reference.text]):
+    if not corrected and offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
+    if is_about_another(answer.statements, reference.text):
+        return "the answer mentions the reference only in an addition to another name"
     if is_determiner(answer.tokens, reference.tokens):
         return '"no" belongs to a noun in the answer'
+    if word := longer_name(answer.tokens, reference.tokens):
+        return f"the reference is part of another name with {word!r}"
     mentions = _mentions(answer, reference)
     if mentions and all(exchanges_roles(text, reference.tokens) for text in mentions):
         return f"{mentions[0]!r} exchanges words of the reference"
-    contradicted = bool(rows) and all(c > max(e, n) for e, n, c in rows)
+    if mentions and all(fails(text, reference.tokens) for text in mentions):
+        return f"{mentions[0]!r} denies the reference"
+    contradicted = bool(rows) and not corrected and all(c > max(e, n) for e, n, c in rows)
     if contradicted and not overlap.missing and _same_spelling(answer, reference):
         return f"{mentions[0]!r} contradicts the reference"
     return ""
 
 
 def _same_spelling(answer: PreparedText, reference: PreparedText) -> bool:
+    """Return False if numbers, units, abbreviations or accents are written in another way."""
+    if not reference.text.isascii() and reference.text.casefold() not in answer.text.casefold():
+        return False
     spelled = {token.text.casefold() for token in answer.tokens}
-    return all(token.text.casefold() in spelled for token in reference.tokens)
+    inflected = spelled | {token.other for token in answer.tokens if token.text.islower()}
+    return all(
+        token.text.casefold() in spelled
+        or (
+            token.key == token.text
+            and token.key.isalpha()
+            and UNIT_WORDS.isdisjoint((token.key, token.other))
+            and not inflected.isdisjoint((token.key, token.other))
+        )
+        for token in reference.tokens
+    )

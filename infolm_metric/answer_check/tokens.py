@@ -100,6 +100,21 @@ OTHER_NAMES = {
         for value, ones in enumerate(ORDINALS.split()[:9], 1)
     },
 }
+# Adjectives of countries, which name the country unless a capitalized noun follows.
+COUNTRY_WORDS = (
+    "american:america african:africa asian:asia european:europe argentine:argentina "
+    "australian:australia austrian:austria belgian:belgium brazilian:brazil british:britain "
+    "bulgarian:bulgaria canadian:canada chilean:chile chinese:china colombian:colombia "
+    "croatian:croatia cuban:cuba czech:czechia danish:denmark dutch:netherlands egyptian:egypt "
+    "english:england ethiopian:ethiopia finnish:finland french:france german:germany "
+    "greek:greece hungarian:hungary icelandic:iceland indian:india iranian:iran iraqi:iraq "
+    "irish:ireland israeli:israel italian:italy japanese:japan kenyan:kenya korean:korea "
+    "mexican:mexico moroccan:morocco nigerian:nigeria norwegian:norway pakistani:pakistan "
+    "peruvian:peru polish:poland portuguese:portugal romanian:romania russian:russia "
+    "scottish:scotland serbian:serbia spanish:spain swedish:sweden swiss:switzerland "
+    "thai:thailand turkish:turkey ukrainian:ukraine vietnamese:vietnam welsh:wales"
+)
+COUNTRIES = dict(pair.split(":") for pair in COUNTRY_WORDS.split())
 SYMBOLS = {"<=": "≤", ">=": "≥", "!=": "≠", "=\u0338": "≠"}
 ARTICLE = re.compile(r"(?:a|an|the)(?=\s+\w)", re.IGNORECASE)
 # "A" before one of these words is a key, a blood type or a verb's subject, not an article.
@@ -113,6 +128,14 @@ NAME = re.compile(r"[A-Z][a-z]{2,}")
 # Chat systems append the number of a source without a space: "Walsh1.", "in 19871."
 FOOTNOTE = re.compile(r"([a-z]{3,})[1-9]\d?|(1[5-9]\d\d|20[0-2]\d)[1-9]\d?")
 PLURAL = re.compile(r"(\w+)ies|(\w+(?:o|ch|sh|x|ss|z))es|(\w\w+[^suix])s")
+# Chat systems join words around the source that they remove: "sung byNorah Jones".
+GLUED = re.compile(
+    r"\b(by|is|was|are|were|as|in|at|of|on|to|from|and|the|named|called|about|actor|actress|singer)"
+    r"(?=[A-Z][a-z]|\d\d)"
+)
+APPROXIMATE = frozenset(["about", "approximately", "approx", "around", "roughly", "circa", "ca"])
+# An explanation in brackets or the form of a company at the end of a name.
+APPENDIX = re.compile(r"(?<=\w)(?: \([^()]*\)|,? (?:Inc|Ltd|LLC|Corp|Co|plc|PLC|GmbH)\.?)$")
 # Letters without a decomposition. The vocabulary keeps them, but answers often replace them.
 BASE_LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "ı": "i"})
 
@@ -154,15 +177,16 @@ class Overlap:
 
 
 def simplify(text: str) -> str:
-    """Strip accents, and move a minus before a currency sign to the number.
+    """Strip accents, separate joined words, and move a minus before a currency sign to the number.
 
-    >>> simplify("Beyoncé lost -$5")
-    'Beyonce lost $-5'
+    >>> simplify("sung byBeyoncé"), simplify("-$5")
+    ('sung by Beyonce', '$-5')
     """
     if not text.isascii():
         decomposed = unicodedata.normalize("NFD", text.translate(BASE_LETTERS))
         letters = (x for x in decomposed if x == "\u0338" or unicodedata.category(x) != "Mn")
         text = "".join(letters)
+    text = GLUED.sub(r"\1 ", text)
     return re.sub(rf"(?<!\S)([{DASHES}])([$€£])(?=\d)", r"\2\1", text)
 
 
@@ -235,6 +259,25 @@ def _clock(match: re.Match[str]) -> Iterable[str]:
     return [str(number) if minute in (None, "00") else f"{number}:{minute}", half]
 
 
+def _world_war(match: re.Match[str]) -> Iterable[str]:
+    second = (match["war"] or match["wars"]).lower() in ("second", "ii", "two", "2")
+    return ["world", "war", "2" if second else "1"]
+
+
+def _decade(match: re.Match[str]) -> Iterable[str]:
+    tens = re.sub("ies$", "y", match["decade"].lower())
+    return [f"{WORD_VALUES[match['century'].lower()]}{WORD_VALUES.get(tens, 10)}s"]
+
+
+def _dozen(match: re.Match[str]) -> Iterable[str]:
+    return [str((6 if match["half_dozen"] else 12) * WORD_VALUES.get(match["dozens"] or "", 1))]
+
+
+def _not(match: re.Match[str]) -> Iterable[str]:
+    verb = (match["verb"] or "ca").lower()
+    return [{"ca": "can", "wo": "will", "sha": "shall"}.get(verb, verb), "not"]
+
+
 def _word(match: re.Match[str]) -> Iterable[str]:
     return [re.sub("['’ʼ`]", "", match[0]).casefold()]
 
@@ -283,10 +326,16 @@ RULES = (
     Rule(rf"(?:(?<=\d )|(?<=\b\w )|(?<=\d\w )|(?<=\) ))[{DASHES}+×*÷](?= (?:\d|\w\b|\())"
          rf"|(?<=\d[xyzn])[{DASHES}+](?=\d)", lambda m: [re.sub(rf"[{DASHES}]", "-", m[0])],
          "2x - 1, 2x+1", "2x - 1 2x + 1"),
+    Rule(r"(?<![\w./])\d+ (?:and )?\d{1,2}/\d{1,2}(?![\w/])",
+         lambda m: [re.sub(" (?:and )?", "+", m[0])], "1 1/2 cups", "1+1/2 cups"),
     Rule(rf"(?:(?P<minus>(?i:{MINUS}))(?={NUMBER})|(?P<sign>(?<![^\s(\[{{=<>≤≥^$€£\"'“×*])"
          rf"[{DASHES}](?={NUMBER})))?(?P<number>{JOINED})"
          rf"(?i:{_power('power')}(?!{ALNUM})|(?=(?:{_alternatives(UNITS.split())})(?!{ALNUM})))",
          _number, "-5.0 to 12,500 or 3-1", "-5 to 12500 or 3-1"),
+    Rule(r"(?i:(?P<century>eighteen|nineteen|twenty)[ -](?P<decade>tens|(?:twent|thirt|fort|fift|"
+         r"sixt|sevent|eight|ninet)ies))(?!\w)", _decade, "the nineteen-twenties", "the 1920s"),
+    Rule(rf"(?i:(?P<half_dozen>half a )?(?:(?P<dozens>{ONES_PATTERN}|an?) )?dozen)(?!{ALNUM})",
+         _dozen, "a dozen, two dozen", "12 24"),
     Rule(rf"(?i:(?P<top>{ONES_PATTERN})[- ](?P<bottom>{_alternatives(FRACTIONS)}))(?!{ALNUM})",
          _fraction, "two thirds", "2/3"),
     Rule(rf"(?i:(?:{TENS_PATTERN})[- ](?:{_alternatives(ORDINALS.split()[:9])}))(?!{ALNUM})",
@@ -298,16 +347,22 @@ RULES = (
          lambda m: [re.sub("[. ]", "", m[0]).casefold()], "the U.S. at 5 a.m.", "the us at 5 am"),
     Rule(rf"[A-Z][{DASHES}](?!{ALNUM})", lambda m: [m[0][0].lower() + "-"], "a B-.", "a b-"),
     Rule(rf"{ALNUM}*{LETTER}[+#]+(?!{ALNUM})", lambda m: [m[0].casefold()], "C++, F#", "c++ f#"),
+    Rule(rf"(?i:(?P<verb>ca|wo|sha|is|are|was|were|do|does|did|has|have|had|could|would|should|must)"
+         rf"n['’ʼ`]t|cannot)(?!{ALNUM})", _not, "aren't, can't", "are not can not"),
     Rule(r"(?i:per ?cent)(?!\w)", lambda m: ["%"], "5 per cent", "5 %"),
     Rule(rf"(?i:(?:square|sq\.?) (?={LENGTHS}))", lambda m: ["^2"], "square miles", "^2 miles"),
     Rule(rf"(?i:cubic (?={LENGTHS}))", lambda m: ["^3"], "5 cubic metres", "5 ^3 metres"),
     Rule(r"(?i:miles (?:per|an) hour|mi/h)(?!\w)", lambda m: ["mph"], "5 miles per hour", "5 mph"),
     Rule(r"(?i:kilomet(?:re|er)s (?:per|an) hour|km/h|kph)(?!\w)", lambda m: ["kmh"],
          "5 km/h", "5 kmh"),
+    Rule(rf"(?i:(?P<war>first|second) world war|(?:world war|ww) ?(?P<wars>i{{1,2}}|one|two|[12]))"
+         rf"(?!{ALNUM})", _world_war, "the First World War, WW2", "the world war 1 world war 2"),
     Rule(r"(?i:dollars?)(?!\w)", lambda m: ["$"], "five dollars", "5 $"),
     Rule(r"(?i:euros?)(?!\w)", lambda m: ["€"], "5 euros", "5 €"),
     Rule("[\u3040-\u30ff\u3400-\u9fff]", lambda m: [m[0]], "東京の人", "東 京 の 人"),
     Rule(rf"{ALNUM}+(?:['’ʼ`]{LETTER}+)*", _word, "O’Brien", "obrien"),
+    Rule(r"(?<!\S)[#@&](?!\S)", lambda m: ["and" if m[0] == "&" else m[0]],
+         "the # key & the @ key", "the # key and the @ key"),
     Rule("<=|>=|!=|=\u0338|[%$€£¥<>≤≥≠=°]", lambda m: [SYMBOLS.get(m[0], m[0])], "≥5°", "≥ 5 °"),
 )  # fmt: skip
 SCANNER = re.compile("|".join(f"(?P<rule{i}>{rule.pattern})" for i, rule in enumerate(RULES)))
@@ -330,7 +385,7 @@ def scan(text: str, has_capitals: bool | None = None) -> tuple[Token, ...]:
         for key in filter(None, rule.keys(match)):  # a lone apostrophe has no key
             other = OTHER_NAMES.get(key, "") or _other_name(text, match, key)
             token = Token(match[0], key, match.start(), match.end(), other)
-            letter = len(match[0]) == 1 and "a" <= key <= "z"
+            letter = len(match[0]) == len(key) == 1 and "a" <= key <= "z"
             if letter and _is_designator(text, match, has_capitals):
                 token = replace(token, key=key.upper(), other=other or key)
             if len(tokens) > 1 and tokens[-1].key == "to" and _is_small(key, tokens[-2].key):
@@ -354,6 +409,8 @@ def _other_name(text: str, match: re.Match[str], key: str) -> str:
         return key.replace("-", ":")
     if re.search(r"['’ʼ`]s$", word, re.IGNORECASE):
         return key[:-1]
+    if key in COUNTRIES and not re.match(r"[ -][A-Z]", text[match.end() :][:2]):
+        return COUNTRIES[key]
     if (note := FOOTNOTE.fullmatch(key)) and text[match.end() : match.end() + 1] in ("", *".,;:\n"):
         return note[1] or note[2]
     if word.islower() and key.isalpha() and (plural := PLURAL.fullmatch(key)):
@@ -394,10 +451,12 @@ def answer_tokens(text: str) -> list[Token]:
 
 
 def reference_tokens(text: str) -> list[Token]:
-    """Return the tokens of a prepared reference without articles, unless nothing else remains.
+    """Return the tokens of a prepared reference that an answer must contain.
 
-    >>> [token.key for token in reference_tokens("The A-Team on a train")]
-    ['A', 'team', 'on', 'train']
+    Articles do not count if something else remains, and neither does "about" before a number.
+
+    >>> [token.key for token in reference_tokens("The A-Team, about 5 men on a train")]
+    ['A', 'team', '5', 'men', 'on', 'train']
     """
     text = simplify(text)
     tokens = [
@@ -408,6 +467,9 @@ def reference_tokens(text: str) -> list[Token]:
         token
         for index, token in enumerate(tokens)
         if not (_is_article(text, token) and (index == 0 or token.text.islower()))
+        and not (
+            token.key in APPROXIMATE and any(x.key[:1].isdigit() for x in tokens[index + 1 :][:1])
+        )
     ] or tokens
 
 
@@ -500,7 +562,7 @@ def decides(token: Token, reference: Sequence[Token]) -> bool:
 def compare_name(
     answer: Sequence[Token], name: str, tokens: Sequence[Token], overlap: Overlap
 ) -> Overlap:
-    """Compare with a reference without its explanation in brackets, or without middle names.
+    """Compare with a name without explanation in brackets, form of a company, or middle names.
 
     `tokens` and `overlap` are of the whole reference. Initials are not omitted, because they often
     distinguish persons.
@@ -510,14 +572,35 @@ def compare_name(
     >>> compare_name(answer, name, expected, compare(answer, expected)).recall
     1.0
     """
-    bare = reference_tokens(re.sub(r"(?<=\w) \([^()]*\)$", "", name))
+    bare = reference_tokens(APPENDIX.sub("", name))
     if len(bare) < len(tokens):
         overlap = max(overlap, compare(answer, bare), key=lambda item: item.recall)
+    initials = _initials(answer, bare)
+    if initials:
+        return compare([*answer, *initials], bare)
     is_name = 3 <= len(bare) <= 4 and all(NAME.fullmatch(token.text) for token in bare)
     ends = bare[0].key, bare[-1].key
     if is_name and any((a.key, b.key) == ends for a, b in pairwise(answer)):
         overlap = compare(answer, [bare[0], bare[-1]])
+    if overlap.matched and all(token.key == "and" for token in overlap.missing):  # a list of items
+        overlap = Overlap(overlap.matched, (), overlap.answer_length)
     return overlap
+
+
+def _initials(answer: Sequence[Token], name: Sequence[Token]) -> list[Token]:
+    """Return the given names that an answer abbreviates before the surname, or nothing."""
+    if len(name) < 2 or not all(NAME.fullmatch(token.text) for token in name):
+        return []
+    *given, surname = name
+    letters = "".join(token.key[0] for token in given)
+    for before, token in pairwise(answer):
+        if token.key == surname.key and before.key.lower() == letters and before.text.isupper():
+            return list(given)
+    for index, token in enumerate(answer):
+        near = answer[max(0, index - len(given)) : index]
+        if token.key == surname.key and [x.text for x in near] == [*letters.upper()]:
+            return list(given)
+    return []
 
 
 def is_copy(answer: str, reference: str) -> bool:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+TAG = r"(?:think|thinking|thoughts?|reasoning|scratchpad|seed:think)"
 CLOSING = re.compile(
-    r"</(?:think|thinking|reasoning)\s*>|\[/THINK\]|<\|channel\|>\s*final\s*(?:<\|message\|>)?",
+    rf"</{TAG}\s*>|\[/THINK\]|<\|channel\|>\s*final\s*(?:<\|message\|>)?"
+    r"|<\|end_(?:of_thought|thinking)\|>|\u25c1/think\u25b7",
     re.IGNORECASE,
 )
 OPENING = re.compile(
-    r"\s*(?:<(?:think|thinking|reasoning)\s*>|\[THINK\]|(?:<\|start\|>assistant)?<\|channel\|>)",
+    rf"\s*(?:<{TAG}\s*>|\[THINK\]|(?:<\|start\|>assistant)?<\|channel\|>"
+    r"|<\|(?:begin_of_thought|start_thinking)\|>|\u25c1think\u25b7)",
     re.IGNORECASE,
 )
 ANSWER = re.compile(r"<(/?)answer\s*>", re.IGNORECASE)

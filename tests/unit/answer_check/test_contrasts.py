@@ -2,7 +2,18 @@
 
 import pytest
 
-from infolm_metric.answer_check.contrasts import OPPOSITES, exchanges_roles, is_determiner, opposite
+from infolm_metric.answer_check.contrasts import (
+    OPPOSITES,
+    exchanges_roles,
+    fails,
+    is_determiner,
+    longer_name,
+    opposite,
+    other_person,
+    polarity,
+    raised_unit,
+    split_name,
+)
 from infolm_metric.answer_check.tokens import answer_tokens, compare, reference_tokens
 from tests.linear_time import assert_linear_time
 
@@ -88,3 +99,96 @@ def test_time_is_linear_in_the_length_of_hostile_texts(part):
 def test_no_before_a_noun_is_not_an_answer(answer, expected):
     assert is_determiner(answer_tokens(answer), reference_tokens("No")) == expected
     assert not is_determiner(answer_tokens(answer), reference_tokens("no permit"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "word"),
+    [
+        ("in New York", "York", "New"),
+        ("in East Germany's capital", "Germany", "East"),
+        ("the Democratic Republic of the Congo", "Republic of the Congo", "Democratic"),
+        ("in the south of Africa", "Africa", ""),
+        ("New York", "New York", ""),
+        ("New York or York", "York", ""),
+        ("a new Peugeot", "Peugeot", ""),
+    ],
+)
+def test_a_qualifier_makes_another_name(answer, reference, word):
+    assert longer_name(answer_tokens(answer), reference_tokens(reference)) == word
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "word"),
+    [
+        ("Michelle Obama", "Barack Obama", "Barack"),
+        ("Manchester City won.", "Manchester United", "United"),
+        ("George W. Bush", "George H. W. Bush", "H. W."),
+        ("President Obama", "Barack Obama", ""),
+        ("Barry Obama", "Barack Obama", ""),  # perhaps a short form
+        ("B. Obama", "Barack Obama", ""),
+        ("Obama", "Barack Obama", ""),
+        ("the Electoral College", "U.S. Electoral College", ""),
+        ("a bigger city", "the city of York", ""),
+    ],
+)
+def test_another_part_of_a_name_is_found(answer, reference, word):
+    tokens = answer_tokens(answer)
+    assert other_person(tokens, compare(tokens, reference_tokens(reference))) == word
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "word"),
+    [
+        ("in the south of Africa", "South Africa", "South"),
+        ("in South Africa", "South Africa", ""),
+        ("Korea (South)", "South Korea", ""),
+        ("in Africa", "South Africa", ""),
+    ],
+)
+def test_separated_names_are_found(answer, reference, word):
+    assert split_name(answer_tokens(answer), reference_tokens(reference)) == word
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "unit"),
+    [("12 cm^2", "12 cm", "cm"), ("12 cm", "12 cm", ""), ("12 cm^2", "12 cm^2", "")],
+)
+def test_exponents_make_other_units(answer, reference, unit):
+    assert raised_unit(answer_tokens(answer), reference_tokens(reference)) == unit
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Yes, it is.", "yes"),
+        ("That is false, it cannot be seen.", "no"),
+        ("This is a common myth.", "no"),
+        ("Correct.", "yes"),
+        ("Yes or no.", ""),
+        ("They are not in the same place.", ""),
+    ],
+)
+def test_polarity_is_what_the_answer_says_in_any_words(answer, expected):
+    assert polarity([answer]) == expected
+
+
+@pytest.mark.parametrize(
+    ("statement", "reference", "expected"),
+    [
+        ("The pump fails to raise water.", "The pump raises water", True),
+        ("The pump never raised water.", "The pump raised water", True),
+        ("The pump raises water.", "The pump raises water", False),
+        ("The pump fails to raise water.", "The pump does not raise water", False),
+        ("It never left Leeds.", "Leeds", False),
+    ],
+)
+def test_statements_that_something_fails(statement, reference, expected):
+    assert fails(statement, reference_tokens(reference)) == expected
+
+
+def test_a_comparison_may_be_turned_around():
+    answer = answer_tokens("The moon is smaller than the earth.")
+    reference = reference_tokens("The earth is larger than the moon")
+    assert opposite(answer, compare(answer, reference)) == ""
+    swapped = answer_tokens("The earth is smaller than the moon.")
+    assert opposite(swapped, compare(swapped, reference)) == "larger"

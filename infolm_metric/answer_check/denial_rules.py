@@ -1,0 +1,514 @@
+"""Patterns of denials, doubts and lists of candidates. In them, X is the reference.
+
+Texts are in lower case, without accents. The tables prefer precision: a rule that often matched
+answers that annotators judged correct was left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+GAP = r"(?:[^.;:!?\nX]{0,60}\b)?"  # words without X in the same clause
+NOT = r"(?:not|never|isn't|wasn't|aren't|weren't)"
+WRONG = (
+    r"(?:(?:\w+ ){0,2}(?:wrong|incorrect|false|mistaken|untrue)|not (?:correct|right|true|the case)"
+    r"|an? (?:\w+ )?(?:mistake|misconception|myth|error|guess|assumption))\b"
+)
+LINK = (
+    r"(?:is|was|are|were|as|in|by|of|at|on|from|to|with|for|the|an?|called|named|actually|really)"
+)
+IS = r"(?: ?is| ?was| ?are| ?were|'s|'re| ?would be| ?would have been)"
+CORRECT = r"(?:correct|right|actual|real|true)"
+SOON = r"[^.!?\nX]{0,60}"
+KIN = (
+    "friend|colleague|student|pupil|teacher|brother|sister|son|daughter|father|mother|wife|husband|"
+    "cousin|nephew|neighbou?r"
+)
+AUXILIARY = r"(?:is|was|are|were|did|does|do|has|had|could|would|will)"
+FALSELY = r"(?:wrongly|erroneously|incorrectly|mistakenly|falsely)"
+
+# The reference failed, and another candidate succeeded.
+LOST = (
+    r"(?:\w+ )?(?:lost|declined|refused|rejected|turned (?:it |that |this |the \w+ )?down|"
+    r"falls? (?:\w+ )?short|fell (?:\w+ )?short|came (?:in )?(?:second|third|close)|missed out|"
+    r"withdrew|finished (?:second|third)|was beaten)"
+)
+WON = (
+    r"\b(?:went to|won|(?:was|were) (?:\w+ )?(?:played|given|awarded|taken)|instead|(?:is|was) "
+    r"held by|"
+    r"beat|winner)\b"
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A pattern in which X is the reference, and an example."""
+
+    pattern: str
+    example: str
+
+
+# The start of a statement that replaces what was said before.
+OOPS = (
+    r"(?:(?:hmm|oh|uh|actually|well|no),? ){0,2}(?:correction|wait|scratch that|actually,? no|no,? "
+    r"(?:wait|it)|sorry,|"
+    r"on second thought|on reflection|it should (?:be|read|say)|oops|whoops|my (?:bad|mistake)|"
+    r"i take that back|make that|or rather|edit(?=: it)|i now (?:think|believe)|"
+    r"(?:actually,? )?let me (?:correct|count|re(?:check|compute|calculate|consider|think)))"
+    r"(?!\w)"
+)
+DENIALS = (
+    Rule(
+        rf"\b(?:{NOT}|rather than|instead of|as opposed to)(?: {LINK}){{0,3}} \W?X",
+        "It is not X.",
+    ),
+    Rule(
+        rf"\b(?:cannot|can't|couldn't|could (?:not|never)) (?:be|have been)(?: {LINK}){{0,3}} X",
+        "It can't have been X.",
+    ),
+    Rule(rf"\b{NOT},[^,.;X]{{1,40}}, (?:{LINK} )?X", "It isn't, as some say, X."),
+    Rule(
+        r"\b(?:do|does|did)(?:n't| not) (?!matter|include|mention|forget|doubt)\w+ X",
+        "They do not use X.",
+    ),
+    Rule(
+        rf"(?:\b(?:not|never|refused to)|n't) (?!far\b)\w+ (?:by|in|on|at|through|from|to) "
+        rf"(?:{LINK} )?X",
+        "It wasn't built by X.",
+    ),
+    Rule(
+        r"\b(?:no (?:evidence|proof) (?:that|for)|(?<!n't )(?<!not )forget|strike|ignore|no(?:body|"
+        r" one) (?:named|called|by the name of))"
+        rf"(?: (?:about|it|{LINK})){{0,3}} X",
+        "There is no evidence that X did it.",
+    ),
+    Rule(
+        rf"^(?:[^,.;X]{{1,40}}, )?(?:\w+ )?X (?:{AUXILIARY}(?:n't| not)|never|cannot|can't) "
+        r"(?!(?:only|just|merely|simply|surprisingly|far)\b|to be confused|[^.;X]{1,40} but\b)",
+        "X never hosted it.",
+    ),
+    Rule(
+        rf"\b{FALSELY}\b{GAP}X|X{GAP}\b{FALSELY}\b|\b(?:do|does|did)(?:n't| not) "
+        rf"(?:\w+ )?(?:think|believe|recall)\b{GAP}X|(?<!no )(?<!a )\bdoubt\b{GAP}X|\bnever "
+        rf"heard\b{GAP}X",
+        "Some sources wrongly name X.",
+    ),
+    Rule(
+        rf"\b(?:dismiss|exclude|eliminate|discard|reject|disregard)(?: {LINK})? X"
+        rf"|X (?:can|could|may|must|should) be (?:\w+ )?(?:excluded|dismissed|eliminated|discarded|"
+        rf"ruled out)"
+        rf"|X{IS} (?:out\b(?! of)|unrelated|irrelevant|an? (?:red herring|distractor|trap|decoy))",
+        "We can dismiss X.",
+    ),
+    Rule(
+        rf"\b(?:nothing to do with|not about|unrelated to|thinking of|no longer|everything but)"
+        rf"(?: {LINK}){{0,3}} X"
+        r"|X (?:had|has|played|took) no (?:part|role|share|involvement|connection)\b"
+        r"|\b(?:nobody|no one) \w+ X",
+        "It has nothing to do with X.",
+    ),
+    Rule(
+        rf"^(?:although|though|while|whereas|despite|even though)\b{GAP}X[^.;,X]{{0,80}}, "
+        r"(?!it\b|its\b|he\b|she\b|they\b|this\b|that\b)",
+        "Although X is larger, Y is the capital.",
+    ),
+    Rule(
+        rf"X{IS} (?:\w+ )?(?:considered|proposed|suggested|nominated|shortlisted|credited|"
+        rf"mentioned)\b"
+        rf"{SOON}\b(?:but|yet|however)\b|X bid\b{SOON}\bbut\b"
+        rf"|\b(?:supposed|planned|intended|meant|scheduled)\b{GAP}X{SOON}[,;]"
+        rf"|X (?:almost|nearly) \w+",
+        "X was considered, but they chose Y.",
+    ),
+    Rule(
+        r"\b(?:chose|chosen|picked|selected|preferred)\b[^.;X]{1,40} (?:over|to) X",
+        "They chose Y over X.",
+    ),
+    Rule(
+        rf"X{IS} (?:only )?(?:the )?(?:runner|second|third)[^.;X]{{0,40}}[;,]",
+        "X is the second largest; Y is the largest.",
+    ),
+    Rule(
+        r"^(?:some|a few|several|other|older|many) (?:\w+ ){0,2}(?:list|source|account|people|book|"
+        r"text|"
+        rf"estimate|version|website)s? (?:\w+ )?(?:give|say|name|list|claim|report|mention|cite|"
+        rf"put)\w*\b{GAP}X",
+        "Some older lists give X.",
+    ),
+    Rule(
+        r"X's (?:\w+ ){0,2}(?:rival|competitor|contemporary|successor|predecessor|opponent|"
+        r"neighbou?r)\b"
+        r"|\bsame (?:\w+ ){1,2}as X|\bborder with X",
+        "It opened in the same year as X.",
+    ),
+    Rule(
+        rf"X{SOON}[,;:] (?:but|yet|however,?|though) (?:it(?:'s| is| was)|(?:the|my) (?:\w+ "
+        rf")?answer{IS}) "
+        r"(?!(?:also|often|not|later|now|sometimes|still|only|an?|more|usually|commonly|generally|"
+        r"in|at|"
+        r"on|by|from|to|called|known|possible|worth|important|likely|the|very|its|so|about)\b)\w",
+        "X sounds right, but it's Y.",
+    ),
+    Rule(
+        r"^(?:there (?:is|was|were|are) )?(?:no|nothing|nobody|none|in no way|by no means|under no "
+        r"circumstances)\b(?! (?:but|doubt|other|better|one but|question|less|fewer|longer|more|"
+        r"matter))"
+        r"[^.,;:!?\nX]{1,60}\bX",
+        "No event of this kind took place in X.",
+    ),
+    Rule(
+        rf"\btempting\b{GAP}X|X{SOON}\b(?:although|though|but|while) [^.;X]{{1,40}}{IS} the "
+        rf"{CORRECT}\b"
+        r"|\bremaining X"
+        r"|\b(?:my|the) (?:earlier|previous|first|initial|original) (?:answer|guess|reply|response|"
+        r"thought)"
+        r"\W+(?:of |was )?X",
+        "It would be tempting to say X.",
+    ),
+    Rule(
+        r"^(?:runner.?up|opposite|loser|second|silver|bronze|former|previous|not)\b[\w -]{0,20}: "
+        r"?X",
+        "Runner-up: X",
+    ),
+    Rule(
+        rf"X\b{GAP}\b(?:makes? no sense|must be (?:an? )?(?:error|mistake|wrong)|(?:has|have) been "
+        r"(?:\w+ )?(?:debunked|discredited|disprove[dn]|refuted)|turned out to be (?:wrong|false|"
+        r"incorrect)"
+        r"|is far from (?:correct|right|true))|\bdifferent from X|\b(?:if only|wish) [^.;X]{0,30}X"
+        r"|\bwould be X if\b",
+        "The claim about X has been debunked.",
+    ),
+    Rule(
+        rf"\b(?:wrong|incorrect|false|trap|mistaken) \w+(?:{IS}|:) X|(?:n't|\bnot) (?:true|correct|"
+        rf"right) "
+        rf"that{GAP}X|X{SOON}\bbut (?:i|they|he|she) (?:was|were|am|are) (?:wrong|mistaken)"
+        r"|X\W{1,5}no,? (?!doubt|question|longer|less|matter)\w|\bany(?:thing|one|where) other "
+        r"than X",
+        "A common wrong answer is X.",
+    ),
+    Rule(
+        rf"\b(?:contemporary|rival|competitor|opponent|predecessor|successor) (?:of|to) X"
+        rf"|, an? (?:\w+ ){{0,2}}(?:{KIN}) of X"
+        rf"|\b(?:its|his|her|their) (?:\w+ ){{0,2}}(?:rival|competitor|opponent|predecessor|"
+        rf"successor),? X",
+        "He was a rival of X.",
+    ),
+    Rule(
+        r"X ?[:–-] ?(?:false|wrong|incorrect|no)\b|X ?[✗✘❌]|[✗✘❌] ?X"
+        r"|\b(?:wrong|incorrect|false)(?: answers?)?: ?X",
+        "X: false.",
+    ),
+    Rule(rf"\b(?:rule|ruled|ruling) out(?: {LINK}){{0,2}} X", "I can rule out X."),
+    Rule(
+        r"\b(?:none of|no (?:\w+ )?(?:source|record|document)s?)\b[^.;X]{0,40}"
+        r"\b(?:support|mention|name|list|point)\w*(?: (?:to|at))? X",
+        "None of the sources support X.",
+    ),
+    Rule(
+        rf"\b(?:every(?:one|body)|many|most|people|experts|critics|fans|i|we)\b[^.;X]{{0,20}}"
+        rf"\b(?:expect|predict|favou?r|hope)\w*\b{GAP}X{GAP}\bbut\b",
+        "Everyone expected X, but Y won.",
+    ),
+    Rule(
+        r"X[^.;,X]{0,20}\bonly\b[^.;X]{0,40}\blater\b|X[^.;,X]{0,20}(?:\bnot|"
+        r"n't)\b[^.;X]{0,40}\buntil\b",
+        "X would only receive it later.",
+    ),
+    Rule(
+        rf"X {LOST}\b[^.!?\n]{{0,40}}(?:[,;]|\b(?:so|but|and)\b)[^.!?\n]{{0,60}}{WON}",
+        "X turned down the part, and it was played by Y.",
+    ),
+    Rule(rf"X\W? (?:\w+ )?{IS} {WRONG}", "X is wrong."),
+    Rule(
+        rf"X\b{GAP}\b(?:but|however),? (?:that|this|it|they){IS} {WRONG}", "X, but that is wrong."
+    ),
+    Rule(
+        rf"(?:^that|\b(?:claim|idea|belief|notion|answer)) {GAP}X{GAP}{IS} {WRONG}",
+        "The answer X is wrong.",
+    ),
+    Rule(
+        rf"\b(?:every(?:one|body)|many|most|people|you|some)\b[^.;X]{{0,20}}\b(?:think|assume|say|"
+        rf"guess|believe|name)\b{GAP}X{GAP}\b(?:but|yet)\b",
+        "You might think of X, yet it is Y.",
+    ),
+    Rule(
+        r"\b(?:often|commonly|usually|sometimes|widely|frequently) (?:\w+ )?(?:said|thought|named|"
+        rf"believed|assumed|claimed|reported|cited|given|called)\b{GAP}X{SOON}\b(?:but|yet|"
+        rf"though)\b",
+        "It is often said to be X, but it is Y.",
+    ),
+    Rule(
+        r"\b(?:once|long|previously|formerly) (?:thought|believed|assumed) to (?:be|have been)"
+        rf"(?: {LINK}){{0,2}} X|(?:would have|would've|'d have|used to) "
+        rf"(?:guessed?|said|say|thought|think|assumed?|expect(?:ed)?|believed?)\b{GAP}X",
+        "I would have guessed X.",
+    ),
+    Rule(
+        r"\b(?:false|untrue|incorrect|wrong|not true|myth|misconception|mistake)"
+        r" (?:to (?:say|think|claim|assume|believe) )?that [^.,;:!?\nX]{0,60}X",
+        "It is false that X did it.",
+    ),
+    Rule(
+        rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} "
+        r"(?:answer|one|year|date|name|place|city|capital|number|value|person|author|word|term) "
+        r"(?:is|was)\b",
+        "While many name X, the correct answer is Y.",
+    ),
+    Rule(
+        rf"X{SOON}[,;] (?:but |and |yet )?(?:it|the \w+) (?:turned|turns) out",
+        "I expected X, but it turned out to be Y.",
+    ),
+    Rule(
+        r"\b(?:confused|mistaken|mixed up|confuse it|mistake it) (?:with|for)"
+        rf"(?: {LINK})? X|\banything but(?: {LINK})? X",
+        "It is not to be confused with X.",
+    ),
+    Rule(
+        rf"\b(?:X used to be|used to be X)\b{SOON}[,;] (?:but )?(?:now|today|it)\b",
+        "X used to be right, but now it is Y.",
+    ),
+    Rule(
+        rf"\b(?:neither|nor|except|excluding|any(?:one|thing|where) but)(?: {LINK})? X",
+        "It is neither X nor Y.",
+    ),
+    Rule(
+        rf"X{IS} (?:(?:my|the) (?:first|initial|original) (?:thought|guess|idea|answer|instinct)"
+        r"|ruled out|excluded|eliminated|out of the question|impossible)\b",
+        "X was my first thought.",
+    ),
+    Rule(
+        rf"\b(?:almost|nearly|considered)(?: {LINK}){{0,2}} X{SOON}\bbut\b",
+        "I considered X, but it is Y.",
+    ),
+    Rule(
+        r"X (?:did|does|do|was|is|were|are|has|had)(?:n't| not) [^.,;X]{1,40}[,;] [^.,;X]{1,40} "
+        r"(?:did|does|do|was|is|were|are|has|had)[.!]?$",
+        "X did not do it; Y did.",
+    ),
+    Rule(r"X had nothing to do with", "X had nothing to do with it."),
+    Rule(
+        r"^(?:no, )?X (?:is|was)(?: \w+ly)?(?:n't| not) (?:the|correct|right|it|what|who)\b",
+        "X isn't it.",
+    ),
+    Rule(
+        rf"\b(?:first|earlier|initially|previously|originally|looks? like)\b{GAP}X{GAP}"
+        r"\b(?:but|wrong|incorrect|correction)\b",
+        "I first said X, but it is Y.",
+    ),
+    Rule(rf"X\W{{1,4}}(?:{OOPS}|i (?:mean|meant)\b)", "X, sorry, it is Y."),
+    Rule(rf"\b(?:misspoke|i said) {GAP}X[;,.]? (?:but )?i meant", "I said X, but I meant Y."),
+)
+# The answer names another candidate that exceeds the reference.
+OUTDONE = Rule(
+    rf"\b(?:(?:more|less|fewer|worse|(?!(?:oth|rath|eith|wheth)er)\w+er)\b{GAP}than|compared (?:to|"
+    rf"with)|unlike)"
+    rf"(?: {LINK})? \W?X",
+    "Y had more members than X.",
+)
+DOUBTS = (
+    Rule(
+        r"\b(?:not sure|unsure|uncertain|unclear|unknown|no idea|say|tell|know|confirm|verify|"
+        rf"look up|check|wonder|determine|decide) (?:if|whether)\b{GAP}X",
+        "I don't know whether X did it.",
+    ),
+    Rule(
+        r"\b(?:cannot|can't|can neither|could not|unable to) (?:confirm|verify|rule out|give|"
+        rf"provide|help|discuss|answer|find)\b(?!{GAP}\b(?:but|however|though)\b){GAP}X",
+        "I can neither confirm that it is X.",
+    ),
+    Rule(
+        rf"\b(?:don't|do not) have (?:any |enough )?information (?:about|on){GAP}X",
+        "I don't have any information about X.",
+    ),
+    Rule(rf"^please (?:provide|tell|give|specify|clarify){GAP}X", "Please tell me more about X."),
+    Rule(rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X", "It may or may not be X."),
+    Rule(
+        r"\b(?:passage|text|context|document|article|question|sources?) (?:does|do|did)(?:n't| not)"
+        rf" (?:mention|say|state|specify|contain|include)(?: (?:whether|if|that|{LINK})){{0,3}} X",
+        "The passage does not mention X.",
+    ),
+    Rule(
+        rf"\bno (?:access|information|knowledge|record|mention)\b(?!{GAP}\b(?:but|however|"
+        rf"though)\b){GAP}X",
+        "I have no information about X.",
+    ),
+    Rule(
+        rf"X{SOON}(?:\b(?:not|n't) (?:\w+ )?(?:sure|certain)|\bwho knows|\bcan't tell|\bdon't "
+        rf"quote me"
+        rf"|\bno idea)|\b(?:no idea|not (?:\w+ )?sure),? (?:but )?(?:maybe |perhaps )?X|X, "
+        rf"(?:maybe|perhaps)\?$",
+        "Possibly X, but I am not sure.",
+    ),
+    Rule(
+        r"\b(?:or|but|and|though) (?:it )?(?:could|might|may) (?:\w+ ){0,3}(?:be|have been)"
+        rf"(?: {LINK})? X",
+        "I guess Y, but it could equally be X.",
+    ),
+    Rule(
+        rf"X{SOON}[,;.] (?:but |though |although |however,? )?(?:it (?:is|was) )?"
+        r"(?:(?:much |far )?more likely|i(?:'d| would) rather)\b",
+        "Perhaps it is X, though it is more likely Y.",
+    ),
+    Rule(
+        rf"X\W?{IS} (?:hardly|scarcely|unlikely|doubtful|disputed|probably not)\b"
+        rf"|\b(?:hardly|unlikely to be|unlikely that|doubtful that)\b{GAP}X",
+        "X is hardly the answer.",
+    ),
+    Rule(
+        rf"X{SOON}\bbut (?:this|that|it){IS} (?:\w+ )?(?:disputed|debated|uncertain|unclear|"
+        r"unconfirmed|doubtful|unproven)\b",
+        "Some claim X, but this is disputed.",
+    ),
+    Rule(
+        rf"\b(?:could|might|may|possibly|perhaps|maybe)\b{GAP}X,? (?:or|but it (?:could|might))\b",
+        "It might be X, or someone else.",
+    ),
+)
+REPLACED = re.compile(
+    OOPS
+    + r"|(?:in truth|in reality),? |(?:or )?it (?:could|might|may) (?:also|equally) (?:be|have)\b"
+)
+ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
+IT_IS = re.compile(r"(?:but |however,? )?(?:it|this|that|the \w+)(?:'s| is| was)\b")
+LABELLED = re.compile(r"(?:(?:final|correct) )?answer: \W*(?![a-z]\b)(?:\w+\W+){0,3}\w+\W*$")
+CLARIFY = re.compile(
+    r"(?:could|can|would) you (?:please )?(?:clarify|specify|tell me|be more specific|provide)\b"
+    r"|please (?:clarify|specify)\b|(?:which|what) \w+ (?:do|did) you mean\b"
+)
+SUPPOSED = (
+    r"\b(?:most|many|some|people|every(?:one|body)|one (?:might|may|could)|you (?:might|may|would)|"
+    rf"tempted|easy to)\b{GAP}X"
+)
+IN_FACT = re.compile(
+    r"(?:however|in (?:fact|truth|reality)|actually|but|yet)\b|(?:it|the \w+)(?:'s| is| was) "
+    r"actually\b"
+)
+NO = re.compile(r"(?:no|nope|not|wrong|never)\b")
+# The start of a statement that concludes from a comparison.
+SO = re.compile(
+    r"(?:so|therefore|thus|hence|this means|in (?:short|conclusion)|(?:the|my) answer)\b"
+)
+# The start of a statement that is the answer, whatever came before.
+CONCLUSION = re.compile(
+    r"(?:(?:so|therefore|thus|hence),? )?(?:(?:the|my) )?(?:(?:final|correct|right) )?"
+    r"answer(?::| is:?| must be) (?!\W*[a-z]\b|(?:based|supported|found|given|clear|in|on|from|"
+    r"also|yes|no|true|correct|right|therefore|thus)\b)"
+)
+# Another name with an addition that has no verb of its own, or a relative clause.
+NAME_WORD = r"(?:[A-Z][\w.'’-]{0,30}|of|the|de|van|von|la)"
+ADDITION = re.compile(
+    r"(?:[A-Z][^,;]{0,80} (?:is|was|would be) )?"
+    r"(?!(?:In|On|At|By|For|During|From|After|Before|Yes|No|Of|With|As)\b)"
+    rf"(?P<name>{NAME_WORD}(?: {NAME_WORD}){{0,4}}), "
+    r"(?:(?:who|whom|which|whose|where)\b[^,;]*"
+    r"|(?:an?|the|one of|married|based|[A-Z]\w{1,30}'s)\b(?:(?! (?:is|was|are|were|has|had|"
+    r"did)\b)[^,;])*)"
+)
+NEGATIVES = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or"))
+# Bounds keep the time linear. Longer items are clauses, as in "X, a city or province of Y".
+WORD = r"[^\s,.;:!?/]{1,30}"
+ITEM = rf"(?:{WORD} ){{0,3}}{WORD}"
+CHOICES = (
+    Rule(rf"\beither (?:{ITEM},? or (?:{LINK} )?X|(?:{LINK} )?X,? or\b)", "It is either Y or X."),
+    Rule(
+        rf"{ITEM}, (?:{ITEM}, ){{0,8}}(?:X,? or {ITEM}|{ITEM},? or (?:{LINK} )?X)",
+        "It is Y, X or Z.",
+    ),
+    Rule(
+        rf"X, (?!(?:not|whether|which|who|where)\b)(?:{ITEM}, ){{0,8}}{ITEM},? or (?:{LINK} "
+        rf")?{ITEM}[.!]?$",
+        "It is X, Y or Z.",
+    ),
+    Rule(
+        rf"X(?:,? or (?:{LINK} )?{ITEM}){{2}}|{ITEM},? or X,? or {ITEM}|\bor {ITEM},? or X",
+        "It is X, or Y, or Z.",
+    ),
+    Rule(
+        rf"^(?:{LINK} )?(?:X,? (?:and/)?or (?:{LINK} )?{ITEM}|{ITEM},? (?:and/)?or (?:{LINK} )?X)"
+        r"[.!]?$",
+        "Y or X.",
+    ),
+    Rule(
+        r"\bsome\b[^.;!?\n]{0,60}(?:X[^.;!?\n]{0,60}\bothers?\b|\bothers?\b[^.;!?\n]{0,60}X)",
+        "Some say X, others say Y.",
+    ),
+    Rule(
+        r"X,? or (?:maybe|perhaps|possibly)\b|\bor (?:maybe|perhaps|possibly) X",
+        "It is Y or maybe X.",
+    ),
+    Rule(
+        rf"\b(?:toss-up|undecided|torn|decide|50/50) between {GAP}X", "I am torn between X and Y."
+    ),
+    Rule(
+        r"\b(?:candidates|possibilities|options|(?:possible|likely) answers|suspects|contenders|"
+        r"choices)"
+        r" (?:include|are|were)\b[^.;:!?]{0,99}"
+        r"(?:X,|X and|and X)",
+        "The options are X, Y and Z.",
+    ),
+    Rule(
+        rf"^(?:(?:it|that|this|they|he|she|(?:the|my) answer)(?:'s| is| was| are| were)? )"
+        rf"(?:{LINK} )?(?:X,? or (?:{LINK} )?{ITEM}|{ITEM},? or (?:{LINK} )?X)"
+        r"(?:,? (?:depending|but|i|though|although)\b[^.!?\n]*)?[.!]?$",
+        "It is X or Y, but I am not sure.",
+    ),
+    Rule(
+        rf"\b(?:depending on|depends)\b[^.;!?\n]{{0,60}}\b(?:X,? or|or (?:{LINK} )?X)"
+        rf"|\b(?:X,? or|or (?:{LINK} )?X)\b[^.;!?\n]{{0,40}}\bdepending\b"
+        r"|\b(?:it(?:'s| is)|divided|choice) between [^.;!?\n]{0,40}(?:X,? (?:and|or)\b|(?:and|or) "
+        r"X)",
+        "Depending on the source, it is X or Y.",
+    ),
+    Rule(
+        r"\b(?:maybe|perhaps|possibly|probably) (?:\w+ )?X,? (?:but )?(?:maybe|perhaps|possibly|"
+        r"probably)\b"
+        r"|\bsome\b[^.;!?\n]{0,40}X, (?:and )?some\b|\bsome\b[^.;!?\n]{0,40}, (?:and "
+        r")?some\b[^.;!?\n]{0,40}X",
+        "Maybe X, maybe Y.",
+    ),
+    Rule(
+        rf"\bone of (?!the|my|our|its|his|her|their|these|those)(?:{ITEM}, ){{1,8}}(?:(?:{ITEM} "
+        rf")?(?:and|or) )?X\b"
+        rf"|\bone of X, {ITEM}",
+        "One of Y, Z and X.",
+    ),
+    Rule(
+        rf"\b(?:both )?(?:X and {ITEM}|{ITEM} and X) are (?:both|all|equally)? ?(?:possible|"
+        rf"plausible|"
+        r"acceptable|candidates)",
+        "Both X and Y are possible.",
+    ),
+    Rule(
+        rf"\bif (?:it(?:'s| is) )?not {ITEM}, (?:then |it(?:'s| is) ){{0,2}}X"
+        r"|\bif (?:it(?:'s| is) )?not X,",
+        "If it is not Y, then X.",
+    ),
+    Rule(
+        rf"X[,;]? (?:or )?alternatively\b|\balternatively,? (?:{LINK} )?X",
+        "X, or alternatively Y.",
+    ),
+    Rule(r"^(?:X (?:or|and) no|yes (?:or|and) X)\b", "X and no."),
+    Rule(
+        rf"\b(?:could|might|may) (?:also |well )?be (?:{GAP}(?:X,? or\b|\bor X|X, (?:{LINK} "
+        rf")?{ITEM}, )"
+        rf"|{ITEM}, (?:{ITEM}, ){{0,8}}(?:{LINK} )?X)|(?:\bX\b[^.;!?\n]{{0,99}}|X): one of "
+        rf"(?:these|those|them)\b",
+        "It could be Y or X.",
+    ),
+    Rule(
+        r"\b(?:one of|possible|candidates|options|guesses)\b[^.!?\n]{0,60}:[^.!?\n]{0,200}X",
+        "One of: Y, X",
+    ),
+)
+SLASHES = re.compile(rf"(?:{ITEM} ?[/|] ?)*X(?: ?[/|] ?{ITEM})+\W*|(?:{ITEM} ?[/|] ?)+X\W*")
+HEADER = re.compile(
+    r"\b(?:possible|candidates?|options?|guess(?:es)?|could be|might be|one of)\b.{0,80}:$"
+)
+# Labels of several candidates, within a statement and at the start of statements.
+LETTERED = re.compile(r"(?:^|[\s(])[a-f1-9]\) ")
+NUMBERED = re.compile(r"(?:option|answer|candidate|guess|possibility) (?:\d|[a-e])\b")
+ALTERNATIVE = re.compile(
+    r"(?:alternative(?:ly| answers?)|another (?:option|possibility|candidate|guess)|"
+    r"(?:perhaps|maybe|possibly|or maybe|or perhaps)\b)"
+)
