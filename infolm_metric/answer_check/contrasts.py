@@ -254,7 +254,9 @@ def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
     if passive[0] != passive[1]:
         common, order = ([x for x in words if x != "by"] for words in (common, order))
         return common == order and len(set(order)) == len(order)
-    if len(set(common)) < len(common) or sorted(common) != sorted(order):
+    repeated = {x for x in common if common.count(x) > 1} | {x for x in order if order.count(x) > 1}
+    common, order = ([x for x in words if x not in repeated] for words in (common, order))
+    if sorted(common) != sorted(order):
         return False
     different = [i for i, (a, b) in enumerate(zip(common, order, strict=True)) if a != b]
     if len(different) != 2 or common[different[0]] != order[different[1]]:

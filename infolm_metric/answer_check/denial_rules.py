@@ -51,11 +51,16 @@ class Rule:
 
 # The start of a statement that replaces what was said before.
 OOPS = (
-    r"(?:(?:hmm|oh|uh|actually|well|no),? ){0,2}(?:correction|wait|scratch that|actually,? no|no,? "
-    r"(?:wait|it)|sorry,|"
-    r"on second thought|on reflection|it should (?:be|read|say)|oops|whoops|my (?:bad|mistake)|"
-    r"i take that back|make that|or rather|edit(?=: it)|i now (?:think|believe)|"
-    r"(?:actually,? )?let me (?:correct|count|re(?:check|compute|calculate|consider|think)))"
+    r"(?:(?:hmm|oh|uh|actually|well|no|or),? ){0,2}(?:correction|wait|hold on|scratch that|strike "
+    r"that|"
+    r"actually,? no|no,? (?:wait|it|i was)|no:|or no,|sorry,|apologies|i apologi[sz]e|pardon|i "
+    r"stand corrected|"
+    r"er,|rather,|on second thought|on (?:reflection|closer \w+)|looking (?:at it )?again|"
+    r"after (?:double-)?checking|(?:it|that) should (?:be|have been|read|say)|oops|whoops|my "
+    r"(?:bad|mistake)|"
+    r"i take (?:that|it) back|make that|or rather|edit(?=: it)|i now (?:think|believe)|i misread|"
+    r"i got (?:that|it) (?:wrong|backwards)|i(?:'d| would) like to change|"
+    r"(?:actually,? )?let me (?:correct|count|fix|re(?:check|compute|calculate|consider|think)))"
     r"(?!\w)"
 )
 DENIALS = (
@@ -165,6 +170,11 @@ DENIALS = (
         r"thought)"
         r"\W+(?:of |was )?X",
         "It would be tempting to say X.",
+    ),
+    Rule(
+        r"X (?:was a typo|at first glance,? but|\(typo)|X, which i now \w+ is wrong|\bfrom X to "
+        r"\w+[.!]?$",
+        "X was a typo.",
     ),
     Rule(
         r"^(?:runner.?up|opposite|loser|second|silver|bronze|former|previous|not)\b[\w -]{0,20}: "
@@ -314,7 +324,8 @@ DOUBTS = (
     ),
     Rule(
         r"\b(?:cannot|can't|can neither|could not|unable to) (?:confirm|verify|rule out|give|"
-        rf"provide|help|discuss|answer|find)\b(?!{GAP}\b(?:but|however|though)\b){GAP}X",
+        rf"provide|help|discuss|answer|find)\b(?!{GAP}\b(?:but|however|"
+        rf"though)\b)[^.,;:!?\nX]{{0,60}}X",
         "I can neither confirm that it is X.",
     ),
     Rule(
@@ -339,6 +350,14 @@ DOUBTS = (
         rf"|\bno idea)|\b(?:no idea|not (?:\w+ )?sure),? (?:but )?(?:maybe |perhaps )?X|X, "
         rf"(?:maybe|perhaps)\?$",
         "Possibly X, but I am not sure.",
+    ),
+    Rule(
+        rf"^whether {GAP}X{SOON}\b(?:remains?|is) (?:\w+ )?(?:disputed|unclear|open|unknown|"
+        rf"debated|uncertain)"
+        r"|X\b[^.!?\n]{0,99}\b(?:beyond|outside) (?:what i|my)\b|^i(?:'d| would) need "
+        r"[^.!?\n]{0,60}X"
+        r"|^i (?:have|need) to decline\b|^i (?:must )?decline\b",
+        "Whether X did it remains disputed.",
     ),
     Rule(
         r"\b(?:or|but|and|though) (?:it )?(?:could|might|may) (?:\w+ ){0,3}(?:be|have been)"
@@ -366,8 +385,10 @@ DOUBTS = (
     ),
 )
 REPLACED = re.compile(
-    OOPS
-    + r"|(?:in truth|in reality),? |(?:or )?it (?:could|might|may) (?:also|equally) (?:be|have)\b"
+    OOPS + r"|(?:in truth|in reality),? |(?:well,? )?actually,? (?:it|that) (?:is|was)"
+    r"(?! (?:an?|the|in|on|at)\b)|(?:well,? )actually\b|the (?:right|correct) (?:one|answer) is\b|"
+    r"(?:or )?it (?:could|might|"
+    r"may) (?:also|equally) (?:be|have)\b"
 )
 ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
 IT_IS = re.compile(r"(?:but |however,? )?(?:it|this|that|the \w+)(?:'s| is| was)\b")
@@ -487,6 +508,10 @@ CHOICES = (
     Rule(
         rf"X[,;]? (?:or )?alternatively\b|\balternatively,? (?:{LINK} )?X",
         "X, or alternatively Y.",
+    ),
+    Rule(
+        rf"\b(?:could|might|may) be {GAP}X[;,][^.!?\n]{{0,40}}\b(?:could|might|may) (?:\w+ )?be\b",
+        "It could be X; it could equally be Y.",
     ),
     Rule(r"^(?:X (?:or|and) no|yes (?:or|and) X)\b", "X and no."),
     Rule(

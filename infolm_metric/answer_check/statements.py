@@ -62,6 +62,9 @@ def _ends_sentence(line: str, start: int, match: re.Match[str]) -> bool:
     if name.isdigit():  # the number of a list item
         return bool(before)
     initial = len(name) == 1 or re.fullmatch(r"\w(?:\.\w)+", name) is not None
+    joined = before.rpartition(" ")[2] in ("and", "&", "by", "with")
+    if initial and (re.match(r"[A-Z]\.", following) or (joined and not STARTERS.match(following))):
+        return False  # "by J. Berg and C. S. Holm"
     if initial and name.isalpha() and before and not before.split()[-1][:1].isupper():
         return True  # a letter after a common word: "The answer is B. Others fail."
     if initial and before.endswith(":"):

@@ -24,6 +24,10 @@ EXCHANGED = [
     ("Leeds was bought by Hull.", "Leeds bought Hull"),
     ("Hull bought Leeds.", "Leeds bought Hull"),
     ("They sailed from Cork to Bergen.", "from Bergen to Cork"),
+    (
+        "Cold water loses more oxygen than warm water.",
+        "Warm water loses more oxygen than cold water",
+    ),
     ("Hull lent the ship to Leeds.", "Leeds lent it to Hull"),
     ("Athens defeated by Sparta", "Sparta defeated by Athens"),
 ]

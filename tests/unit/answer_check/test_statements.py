@@ -14,6 +14,7 @@ TEXTS = [
     "Mr. Smith met Dr. Jones and Prof. Lee in St. Louis.| They talked.",
     "It costs $3.50.| Version 3.10.2 is free.",
     "George W. Bush won.| J. R. R. Tolkien wrote.",
+    "J. R. R. Tolkien and C. S. Lewis wrote.| G. W. Berg and J. Holm read.",
     "The answer is B.| Photosynthesis needs light.",
     "Answer: B.| Photosynthesis needs light.",
     "Gate A.| The flight is late.",
