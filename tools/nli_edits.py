@@ -125,7 +125,7 @@ def word_before(text: str, position: int) -> str:
 
 
 def difference(text: str, edited: str) -> tuple[str, str] | None:
-    """Return the words that differ, without punctuation; None if one of both has none.
+    """Return the words that differ, without punctuation. None if either text has none.
 
     >>> difference("He was born in May 1950.", "He was born in May 1951.")
     ('1950', '1951')

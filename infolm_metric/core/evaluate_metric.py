@@ -63,7 +63,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     scorer_type: ClassVar[type[Scorer[Any]]]
     description: ClassVar[str] = ""
-    paper: ClassVar[str] = ""  # BibTeX entry; the software's entry is appended
+    paper: ClassVar[str] = ""  # BibTeX entry, followed by the software's entry
     examples: ClassVar[str] = ""
     reference_urls: ClassVar[list[str]] = []
 
@@ -251,7 +251,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             run = self.scorer.prepare(call_settings, pairs.texts_by_side, baseline)
             result = run.score(pairs, progress)
         if result is not None:
-            # Raises if warnings are errors; the added pairs are then kept.
+            # If warnings are errors, this raises, and the added pairs are kept.
             warn(result.counts, self.scorer.warning_messages)
         scored = set(map(id, added))  # by identity, because an equal pair may have been added
         with _ADDED_LOCK:

@@ -34,7 +34,7 @@ LONGEST = 1 << 24
 
 
 def check_exists(paths: Sequence[str], again: bool = False) -> None:
-    """Raise InputError if a file is missing, or is a stream that must be read repeatedly (`again`).
+    """Check that the files exist and, with `again`, that they can be read repeatedly.
 
     >>> check_exists(["missing.txt"])
     Traceback (most recent call last):
@@ -130,7 +130,7 @@ def finite(value: object) -> Any:
 
 
 def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> None:
-    """Raise InputError if the file cannot be created, or is one of the inputs.
+    """Check that the file can be created and is not one of the inputs.
 
     >>> check_writable("new/scores.txt")
     Traceback (most recent call last):

@@ -227,7 +227,7 @@ def check_texts(name: str, texts: object) -> list[str]:
 
 
 def check_text(name: str, text: object) -> None:
-    """Raise InputError unless `text` is a string of valid Unicode.
+    """Check that `text` is a string of valid Unicode.
 
     >>> check_text("predictions[3]", None)
     Traceback (most recent call last):
@@ -276,7 +276,7 @@ def as_list(name: str, values: Any) -> list[Any]:
             f"{name} must be a list of strings, got {_brief.repr(values)} "
             f"({type(values).__name__}){remedy}"
         )
-    for convert in ("tolist", "to_pylist"):  # arrays and series; Arrow columns
+    for convert in ("tolist", "to_pylist"):  # arrays and series, then Arrow columns
         if hasattr(values, convert):
             return list(getattr(values, convert)())
     return list(values)
