@@ -1,6 +1,6 @@
 """Reading of tables of texts (CSV, TSV, JSON Lines, Parquet, data sets) row by row.
 
-Errors in files are ValueErrors or TypeErrors that name the file, the line and the remedy.
+Errors in files are InputErrors that name the file, the line and the remedy.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ class Edit(NamedTuple):
     """Change of a sentence.
 
     Attributes:
-        label: of the edited sentence as hypothesis and of the original one as premise, or reverse.
+        label: label of the original sentence as the premise and the edited sentence as the
+            hypothesis, or the other way round.
         rule: function that returns None if it does not apply.
         frequency: an edit with a lower value is tried before others more often.
     """

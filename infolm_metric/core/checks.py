@@ -126,8 +126,8 @@ def check_value(name: str, value: Any, annotation: Any, allowed: str = "") -> An
     """Check a value against a type annotation and return it as a Python type.
 
     Lists become tuples, and NumPy and torch scalars become Python numbers. Raises InputError for
-    other types, and InputError for unknown words and numbers that are not finite. Messages describe
-    the values that are `allowed`, by default the types.
+    other types, unknown words, and numbers that are not finite. Messages describe the values that
+    are `allowed`, by default the types.
 
     >>> check_value("layers", [4, 6], int | tuple[int, ...])
     (4, 6)

@@ -143,8 +143,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
         `prediction` is a string. `reference` is a string or a list of strings. `inputs` may contain
         `predictions` and `references`, the argument names in `evaluate.combine`. Raises InputError
-        if an argument is invalid, positional (`positional`) or conflicts with the
-        pairs already added.
+        if an argument is invalid or positional (`positional`), or conflicts with the pairs already
+        added.
         """
         if positional:
             raise keywords_error("add(prediction=..., reference=...)")
@@ -168,9 +168,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Add predictions and their references for `compute`.
 
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
-        list of references per prediction. Raises InputError if an argument is invalid,
-        positional (`positional`) or conflicts with the pairs already added, and InputError with a
-        suggestion for unknown arguments (`inputs`).
+        list of references per prediction. Raises InputError if an argument is invalid, unknown
+        (`inputs`) or positional (`positional`), or conflicts with the pairs already added.
         """
         if positional:
             raise keywords_error("add_batch(predictions=..., references=...)")

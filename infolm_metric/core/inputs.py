@@ -30,9 +30,9 @@ BLANK = {"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn"}
 class Pairs:
     """Candidates with their references.
 
-    Tables pad missing references with empty cells. If a candidate has several references, the
-    blank ones are therefore left out of `references` and everything that depends on it, except
-    one of them if all are blank. `all_references` contains the references as passed.
+    Tables pad missing references with empty cells. If a candidate has several references,
+    `references` therefore leaves out the blank references, or all but one if all are blank.
+    `all_references` contains the references as passed.
 
     >>> pairs = Pairs(["a cat", "a dog"], [["the cat", ""], [" ", ""]])
     >>> pairs.references, pairs.blank_references

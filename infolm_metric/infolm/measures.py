@@ -79,8 +79,8 @@ def compare(
     Distances are symmetric and ignore it. `alpha` is a parameter of the alpha, Renyi and AB
     divergences, and `beta` of the beta and AB divergences.
 
-    Raises InputError if `log_p` or `log_q` is not a tensor, and InputError if a name is unknown, a
-    parameter is outside its domain, vocabularies differ, or a row contains NaN, +inf or only -inf.
+    Raises InputError if a name is unknown, a parameter is outside its domain, `log_p` or `log_q` is
+    not a tensor, vocabularies differ, or a row contains NaN, +inf or only -inf.
 
     >>> reference = torch.tensor([[0.5, 0.5], [0.5, 0.5]]).log()
     >>> candidate = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
