@@ -43,8 +43,8 @@ WARNING_MESSAGES = {
     "model cannot distinguish texts such as 'yes' and 'no'. Set interpolation > 0, or idf=False if "
     "the texts have more tokens.",
     "indistinguishable": "{count} of {pairs} pairs of different texts have the best score, because "
-    "they differ only in masked tokens. Set idf=False or idf='bundled', or interpolation > 0 if "
-    "the texts have only one token.",
+    "they differ only in masked tokens. Set interpolation > 0, or for texts with several tokens "
+    "idf=False or idf='bundled'.",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
     f"frequency of 0 and were weighted uniformly. Set idf to {_TABLE}.",
     "few_weighted": "in {count} of {texts} texts, as in texts from a template, fewer than half of "
