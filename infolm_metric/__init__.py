@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from infolm_metric.menli.settings import MENLISettings as MENLISettings
     from infolm_metric.metrics import score as score
 
-_HOMES = {  # module and attribute of each public name; no attribute for a module
+_HOMES = {  # module and attribute of each public name, without attribute for a module
     "__version__": "core:__version__",
     "AnswerCheck": "answer_check.answer_check:AnswerCheck",
     "AnswerCheckScorer": "answer_check.scorer:AnswerCheckScorer",

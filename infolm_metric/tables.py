@@ -1,6 +1,6 @@
 """Reading of tables of texts (CSV, TSV, JSON Lines, Parquet, data sets) row by row.
 
-Errors in files are ValueErrors or TypeErrors that name the file, the line and the remedy.
+Errors in files are InputErrors that name the file, the line and the remedy.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Source:
     candidate_column: str | None = None  # None: the only one of CANDIDATE_COLUMNS in the row
     reference_columns: Sequence[str] = ()  # (): the only one of REFERENCE_COLUMNS in the row
     files: tuple[str, ...] = ()  # input files, which must not be overwritten
-    load: Callable[[], Any] | None = None  # TableFiles or data set; None: strings or text
+    load: Callable[[], Any] | None = None  # TableFiles or data set. None: strings or text
 
     def __iter__(self) -> Iterator[Pair]:
         return (self.pair(row) for row in self.rows())
@@ -147,7 +147,7 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))  # a limit of the whole process
     lines = (line for _, line in read_lines(path))
     first_line, skipped = next(lines, ""), 0
-    # The most frequent delimiter outside of quotes; spreadsheets also use semicolons.
+    # The most frequent delimiter outside of quotes. Spreadsheets also use semicolons.
     separator = max(delimiters, key=re.sub(r'"[^"]*"', "", first_line).count)
     if declared := re.fullmatch(r"sep=(.)\r?\n?", first_line):  # as written by Excel
         first_line, skipped, separator = next(lines, ""), 1, declared[1]

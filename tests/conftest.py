@@ -97,7 +97,7 @@ def tiny_nli(tmp_path_factory) -> Callable[..., Path]:
 
 @pytest.fixture
 def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
-    """Working folder that looks like the checkout; changes made by a page are undone."""
+    """Working folder that looks like the checkout. Changes made by a page are undone."""
     from infolm_metric.infolm.measures import FORMULAS, MEASURES
     from infolm_metric.metrics import METRICS
     from tests.project_files import ROOT

@@ -7,7 +7,7 @@ from infolm_metric.infolm.masked_lm import MaskedLM
 
 @contextmanager
 def count_contexts(monkeypatch, sizes=None):
-    """Yield a list of all contexts encoded in the block; append the batch sizes to `sizes`."""
+    """Yield a list of all contexts encoded in the block. Append the batch sizes to `sizes`."""
     contexts, sizes = [], [] if sizes is None else sizes
     plain = MaskedLM.logits
 

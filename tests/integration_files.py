@@ -17,7 +17,7 @@ ANSWERS = [
 
 
 def write_shown(folder: Path) -> list[dict[str, object]]:
-    """Write the files from the page and their data into the folder; return the documents."""
+    """Write the files from the page and their data into the folder. Return the documents."""
     page = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
     for file in SHOWN.finditer(page):
         (folder / file["name"]).write_text(file["content"])

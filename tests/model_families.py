@@ -219,7 +219,7 @@ FAMILIES: dict[str, Callable[..., tuple[Any, Any]]] = {
 # One family per type of tokenizer.
 TOKENIZER_KINDS = ("bert", "roberta", "albert", "modernbert")
 
-# Unusable models: no mask token in the tokenizer; no masked-LM head in the file.
+# Unusable models: no mask token in the tokenizer, or no masked-LM head in the file.
 UNFIT: dict[str, Callable[..., tuple[Any, Any]]] = {
     "gpt2": _family(transformers.GPT2LMHeadModel, _gpt2_tokenizer),
     "bert-without-head": _family(transformers.BertModel, _bert_tokenizer),
@@ -251,7 +251,7 @@ def draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:
 
 
 def build(family: str, folder: Path, seed: int = 0, **config_overrides: Any) -> Path:
-    """Save a model and tokenizer of a family in `folder`, for the Auto classes; return `folder`.
+    """Save a model and tokenizer of a family in `folder`, for the Auto classes. Return `folder`.
 
     `family` is a key of FAMILIES or UNFIT; `config_overrides` go to the model's configuration
     (`initializer_range` is the scale of the weights, `dtype` the type they are saved in). The same
@@ -296,7 +296,7 @@ class FolderMaker:
 
 
 def edit_copy(source: Path, target: Path, file: str, **changes: Any) -> Path:
-    """Copy a model's folder to `target` and change entries of a JSON file; None removes one."""
+    """Copy a model's folder to `target` and change entries of a JSON file. None removes one."""
     shutil.copytree(source, target)
     entries = json.loads((target / file).read_text()) | changes
     entries = {name: value for name, value in entries.items() if value is not None}

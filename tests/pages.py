@@ -3,7 +3,7 @@
 Conventions for pages:
 
 - ```python blocks share a namespace. A block with `>>>` prompts is a doctest: the output of each
-  statement is compared. A block without prompts is plain code and must print nothing; if its first
+  statement is compared. A block without prompts is plain code and must print nothing. If its first
   line is a comment with a file name (`# overlap.py`), the block is written to that file instead,
   so that later blocks can import or run it.
 - ```console blocks contain commands, each after `$ ` and continued after a backslash, followed by
@@ -11,7 +11,7 @@ Conventions for pages:
   joined by `&&`, that install or test the project are skipped.
 - Blocks in other languages (```bash, ```text, ...) are not run.
 
-Whitespace may differ, and `...` matches any text; numbers are compared as text.
+Whitespace may differ, and `...` matches any text. Numbers are compared as text.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ def run_commands(example: Example) -> str | None:
 
 
 def shell(command: str) -> str:
-    """Return the output of a command; run `infolm` in this process if no shell is needed."""
+    """Return the output of a command. Run `infolm` in this process if no shell is needed."""
     run = "&&".join(part for part in command.split("&&") if part.split()[0] not in SKIPPED)
     words = shlex.split(run.replace("\\\n", ""))
     if words[:1] != ["infolm"] or set("|&;<>") & set(run):
@@ -75,5 +75,5 @@ PAGES = Sybil([python_blocks, CodeBlockParser("console", run_commands)])
 
 
 def check(page: Path) -> int:
-    """Run and count the examples of a page; fail if an example prints something else."""
+    """Run and count the examples of a page. Fail if an example prints something else."""
     return sum(example.evaluate() is None for example in PAGES.parse(page))

@@ -1,4 +1,4 @@
-"""A hundred sentences with a paraphrase each; no two sentences have the same topic."""
+"""A hundred sentences with a paraphrase each. No two sentences have the same topic."""
 
 from pathlib import Path
 

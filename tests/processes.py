@@ -27,7 +27,7 @@ def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
 
 
 def printed(*arguments: object, **options: object) -> str:
-    """Run `python ARGUMENTS` and return its output; fail with all output if the process fails."""
+    """Run `python ARGUMENTS` and return its output. Fail with all output if the process fails."""
     with started(*arguments, **options) as process:
         output, errors = process.communicate()
     assert process.returncode == 0, output + errors

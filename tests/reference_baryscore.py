@@ -100,7 +100,7 @@ def literal_barycentre(layers, start=None):
 
 
 def iterate_barycentre(layers, weights, start, steps=100):
-    """Iterate as Cuturi and Doucet (2014); return the points and the size of the first step.
+    """Iterate as Cuturi and Doucet (2014). Return the points and the size of the first step.
 
     Each point moves to the mean, over the layers, of the points that receive its mass.
     """

@@ -158,7 +158,7 @@ class ReferenceInfoLM:
         return mixed.log()
 
     def idf_table(self, documents, **cut):
-        """Compute log((N + 1) / (df + 1)) for every token id; None for a single distinct document.
+        """Compute log((N + 1) / (df + 1)) for every token id, or None for one distinct document.
 
         A document contains the tokens that scoring would mask, without the special tokens that
         the tokenizer adds.

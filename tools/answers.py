@@ -84,7 +84,7 @@ LONG_WEIGHTS = [(a / 10, b / 10, (10 - a - b) / 10) for a in range(11) for b in 
 Rows = list[dict[str, Any]]
 
 
-# Scores. NLI probabilities are saved; everything else is computed by the package.
+# Scores. NLI probabilities are saved. Everything else is computed by the package.
 
 
 class SavedScorer(AnswerCheckScorer):
@@ -232,7 +232,7 @@ def in_first_half(question: str) -> bool:
 
 
 class ShortAnswers:
-    """Answers with short references; with --rows, a random part of them.
+    """Answers with short references, or with --rows a random sample of them.
 
     `correct`, `first` (the question is in the first half) and each of `sources` are bool [rows].
     """
@@ -259,7 +259,7 @@ def resample(questions: Sequence[str]) -> Iterator[np.ndarray]:
 
 
 def auc(scores: np.ndarray, correct: np.ndarray) -> float:
-    """Return the area under the ROC curve; ties count as half."""
+    """Return the area under the ROC curve. Ties count as half."""
     positive = int(correct.sum())
     ranks = rankdata(scores)[correct].sum() - positive * (positive + 1) / 2
     return float(ranks / (positive * (len(correct) - positive)))
@@ -291,7 +291,7 @@ def rate(picked: np.ndarray, among: np.ndarray) -> float:
 
 
 def short(arguments: argparse.Namespace) -> None:
-    """Print areas under the ROC curve; p-values are for the difference to answer_check."""
+    """Print areas under the ROC curve, with p-values for the difference from answer_check."""
     data = ShortAnswers(arguments)
     rows, correct = data.rows, data.correct
     run, comparisons = compare_answers(make_scorer(arguments), rows)
@@ -402,7 +402,7 @@ def thresholds(arguments: argparse.Namespace) -> None:
 
 
 def long(arguments: argparse.Namespace) -> None:
-    """Print correlations with preferences; intervals are for the difference to token F1."""
+    """Print correlations with preferences, with intervals for the difference from token F1."""
     data = list(read_json_lines(arguments.data / "long_answers.jsonl"))[: arguments.rows]
     ids: dict[str, str] = {}  # equal questions belong to the same half
     questions = [ids.setdefault(row["question"], row["id"]) for row in data]

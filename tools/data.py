@@ -29,7 +29,7 @@ import numpy as np
 
 from infolm_metric.meta_evaluation import Ratings, read_ratings
 
-INCOMPLETE = "1124"  # WebNLG sample that lacks one system's ratings; also excluded by the paper
+INCOMPLETE = "1124"  # WebNLG sample that lacks one system's ratings. Also excluded by the paper
 Pair = tuple[str, str]
 
 
@@ -37,7 +37,7 @@ Pair = tuple[str, str]
 class DataSet:
     """Data set with human judgments.
 
-    `title` is the name in tables; `parts` are ratings by language (key "" if there is only one);
+    `title` is the name in tables. `parts` are ratings by language (key "" if there is only one).
     `average` is True if scores are averaged over references instead of taking the best score.
     """
 
@@ -138,7 +138,7 @@ def distinct_pairs(path: Path, count: int) -> list[Pair]:
             texts |= {*pair}
             pairs.append(pair)
     if len(pairs) < count:
-        raise SystemExit(f"{path} has {len(pairs)} pairs of distinct texts; {count} are required")
+        raise SystemExit(f"{path} has {len(pairs)} pairs of distinct texts. {count} are required")
     return pairs
 
 

@@ -54,7 +54,7 @@ def compute_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
 
 
 def is_correct(logits: Tensor, labels: np.ndarray) -> np.ndarray:
-    """Return whether each prediction is correct, bool [rows]; label -1 means "not entailment"."""
+    """Compare predictions with labels, bool [rows]. Label -1 means "not entailment"."""
     predictions = logits.argmax(-1).numpy()
     return np.where(labels < 0, predictions != 0, predictions == labels)
 

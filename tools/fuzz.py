@@ -99,7 +99,7 @@ def stop(*_: object) -> None:
 
 
 def draw_text(draw: random.Random) -> str:
-    """Draw a text of 0 to 10,000 characters; most texts are short."""
+    """Draw a text of 0 to 10,000 characters. Most texts are short."""
     (length,) = draw.choices(list(LENGTHS), list(LENGTHS.values()))
     if draw.random() < 0.25:  # any Unicode except surrogates
         codes = (draw.randrange(0x11_0000) for _ in range(length))
@@ -109,7 +109,7 @@ def draw_text(draw: random.Random) -> str:
 
 
 def draw_inputs(draw: random.Random) -> tuple[Any, Any]:
-    """Draw predictions and references; one input in five is invalid."""
+    """Draw predictions and references. One input in five is invalid."""
     count = draw.choice((1, 1, 2, 3, 5))
     pool = [draw_text(draw) for _ in range(draw.randint(1, 3))]
 
@@ -135,7 +135,7 @@ def draw_inputs(draw: random.Random) -> tuple[Any, Any]:
 
 
 def draw_settings(draw: random.Random, values: dict[str, list[Any]]) -> dict[str, Any]:
-    """Draw settings; one third of all draws may contain invalid values."""
+    """Draw settings. One third of all draws may contain invalid values."""
     names = draw.sample(list(values), k=draw.choice((0, 1, 2, 4, 5)))
     odd = draw.random() < 1 / 3
     return {

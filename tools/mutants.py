@@ -1,6 +1,6 @@
 """Mutation testing: find small changes to the code that no test detects.
 
-    python -m tools.mutants verdicts.csv                       # all components; resumes
+    python -m tools.mutants verdicts.csv                       # all components, resumable
     python -m tools.mutants verdicts.csv --components infolm space --seed 1
     python -m tools.mutants verdicts.csv --components core --tests tests/unit/core tests/contract
 
@@ -236,7 +236,7 @@ def test(mutant: MutantLoader | None, tests: list[str], seconds: float | None = 
 
 
 def tests_for(mutant: Mutant, tests: Sequence[Path] = ()) -> list[str]:
-    """Return the test files for a mutant; files named after its module come first."""
+    """Return the test files for a mutant, first the files named after its module."""
     stem, files = Path(mutant.file).stem, set()
     for place in tests or components()[mutant.component][1]:
         files |= {place} if place.is_file() else set(place.rglob("test_*.py"))
@@ -263,11 +263,11 @@ def write(path: Path, mutant: Mutant, verdict: Verdict) -> None:
 
 
 def limit(component: str, tests: Sequence[Path]) -> float:
-    """Return the time limit for mutants in seconds; exit if the original code fails the tests."""
+    """Return the time limit for mutants in seconds. Exit if the original code fails the tests."""
     start = time.monotonic()
     verdict = test(None, tests_for(Mutant(component, "", "", "", 0), tests))
     if verdict.verdict != "survived":
-        raise SystemExit(f"{component}: {verdict.by} fails on the original code; fix it first")
+        raise SystemExit(f"{component}: {verdict.by} fails on the original code. Fix it first.")
     return EXTRA_SECONDS + MAX_SLOWDOWN * (time.monotonic() - start)
 
 

@@ -68,7 +68,8 @@ class Edit(NamedTuple):
     """Change of a sentence.
 
     Attributes:
-        label: of the edited sentence as hypothesis and of the original one as premise, or reverse.
+        label: label of the original sentence as the premise and the edited sentence as the
+            hypothesis, or the other way round.
         rule: function that returns None if it does not apply.
         frequency: an edit with a lower value is tried before others more often.
     """
@@ -125,7 +126,7 @@ def word_before(text: str, position: int) -> str:
 
 
 def difference(text: str, edited: str) -> tuple[str, str] | None:
-    """Return the words that differ, without punctuation; None if one of both has none.
+    """Return the words that differ, without punctuation. None if either text has none.
 
     >>> difference("He was born in May 1950.", "He was born in May 1951.")
     ('1950', '1951')

@@ -57,7 +57,7 @@ ANSWER_LABELS = {
 MAX_VALUE_WORDS = 5
 MAX_WORDS = 120  # maximum number of words in a pair, about 190 tokens
 EDITS_PER_SENTENCE = 2
-SHORT = 14  # maximum number of words in a short sentence; half of the sentences are short
+SHORT = 14  # maximum number of words in a short sentence (about half of the sentences)
 ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|St|Prof|Gen|Col|Lt|Sen|Rep|Gov|No|vs|e\.g|i\.e|etc|approx|ca|"
     r"Jr|Sr|Inc|Ltd|Co|Corp|Vol|pp|Fig|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)|\.[A-Za-z])\.$"
@@ -125,9 +125,9 @@ def key(text: str) -> str:
 
 
 def entailed_and_edited(item: Item, names: Names, random: Random) -> Iterator[Row]:
-    """Yield rows whose hypothesis is the sentence of the premise, unchanged and with an edit.
+    """Yield rows with the sentence as the hypothesis, first unchanged, then with edits.
 
-    All of them are made in the same ways, so that only the meaning of the edit tells them apart.
+    All are made in the same way, so that a model must learn the meaning of the edits.
     """
     yield make_pair(item, "", item.sentence, ENTAILMENT, names, random)
     if random.random() < 0.7 and (varied := vary(item.sentence, random, names)):
@@ -240,7 +240,7 @@ def answered(item: Item, names: Names, random: Random) -> Iterator[Row]:
 
 
 def make_rows(items: Sequence[Item], names: Names, seed: int) -> Iterator[Row]:
-    """Yield the rows of all items; the random choices of an item depend on its sentence alone."""
+    """Yield the rows of all items. The random choices of an item depend only on its sentence."""
     for item, other in zip(items, [*items[1:], *items[:1]], strict=True):
         digest = hashlib.sha256(f"{seed}\n{item.sentence}".encode()).digest()
         random = Random(int.from_bytes(digest, "big"))
@@ -316,7 +316,7 @@ def held_out_keys(folder: Path, files: Sequence[Path]) -> frozenset[str]:
 
 
 def answer_rows(file: Path, seed: int) -> Iterator[Row]:
-    """Yield rows from answers with human verdicts; hypotheses are references.
+    """Yield rows from answers with human verdicts. The hypotheses are references.
 
     A correct answer entails its references, and an incorrect one does not. Each answer has up to
     two rows with different references.

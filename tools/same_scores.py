@@ -70,7 +70,7 @@ Scores = dict[str, list[float]] | str  # scores by name, or an error message
 
 
 def infolm_cases(model: str, idfs: Sequence[Any]) -> Iterator[Case]:
-    """Yield every call of InfoLM; calls with the setting "sweep" are calls of `sweep`."""
+    """Yield every call of InfoLM. A call with the setting "sweep" is a call of `sweep`."""
     for idf in idfs:
         for measures, form in product(MEASURES, ("jeffreys", "jensen", "none", "reverse")):
             yield "one", {"idf": idf, "symmetrize": form, **measures}
@@ -99,7 +99,7 @@ def baryscore_cases(model: str, idfs: Sequence[Any]) -> Iterator[Case]:
 
 
 def menli_cases(model: str, _: Sequence[Any]) -> Iterator[Case]:
-    """Yield every call of MENLI; only the bundled model is combined with other metrics."""
+    """Yield every call of MENLI. Only the bundled model is combined with other metrics."""
     for direction in ("avg", "rh", "hr"):
         base = {"formula": FORMULAS, "direction": direction}
         for corpus in ("one", "single", "copies"):
@@ -191,7 +191,7 @@ def call(scorer: Any, texts: Sequence[Any], settings: dict[str, Any]) -> Scores:
 def compare(
     cases: Iterable[Case], old: Sequence[Scores], new: Sequence[Scores]
 ) -> Iterator[tuple[float | None, str]]:
-    """Yield the difference in each score and the score's settings; print calls that raise an error.
+    """Yield the difference in each score, with its settings. Print calls that raise an error.
 
     Differences are relative if the old score is above 1, and None if scores are bitwise identical.
     """
@@ -226,7 +226,7 @@ def main() -> int:
     arguments = parser.parse_args()
     checkouts = [path.resolve() for path in (arguments.other, ROOT)]
     if checkouts[0] == checkouts[1]:
-        parser.error(f"{checkouts[0]} is this checkout; pass the path to another checkout")
+        parser.error(f"{checkouts[0]} is this checkout. Pass the path to another checkout.")
     from tests.model_families import FAMILIES
 
     pairs = product(arguments.metrics, arguments.families or ["bundled", *FAMILIES])

@@ -6,8 +6,8 @@
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of data types on scores
 
-`rates` and `peers` run all metrics on the same pairs and device with the same float32 weights;
-other libraries use batches of 64. Each metric runs in a separate process and is warmed up on other
+`rates` and `peers` run all metrics on the same pairs and device with the same float32 weights.
+Other libraries use batches of 64. Each metric runs in a separate process and is warmed up on other
 texts. Times are medians over --repeats and do not include loading the model. "memory" is the
 increase of the peak memory during the timed calls (Linux). "of GEMM" is the throughput in matrix
 multiplications and attention, relative to a multiplication of large matrices in the same data type.

@@ -10,7 +10,7 @@
 DATA is the folder described in tools/data.py.
 
 - `score` saves the scores of all texts in FOLDER. To resume it, repeat the command. Samples are
-  scored in a fixed random order; --share 0.5 scores the first half. A file belongs to one metric
+  scored in a fixed random order. --share 0.5 scores the first half. A file belongs to one metric
   and model: with another NLI model, only the entailment is computed again.
 - `agree` prints system-level Pearson and segment-level Kendall correlations with 95% bootstrap
   intervals, for the metrics in --metrics (default: TABULATED). It also counts the criteria on which
@@ -320,13 +320,13 @@ def complete(
 
 
 def load_texts(data: DataSet) -> Texts:
-    """Return the texts of a data set; the corpus consists of all references."""
+    """Return the texts of a data set. The corpus consists of all references."""
     corpus = tuple(text for group in data.references for text in group)
     return Texts(data.predictions, data.references, corpus, data.average)
 
 
 def score_share(data: DataSet, arguments: argparse.Namespace, entries: Iterable[Entry]) -> Scores:
-    """Score a random --share of a data set; the scores of other rows are NaN."""
+    """Score a random fraction (--share) of a data set. The scores of other rows are NaN."""
     order = data.random_order().tolist()
     order = order[: round(arguments.share * len(order))]
     return complete(arguments.scores, data.name, load_texts(data), order, entries)
@@ -411,7 +411,7 @@ def compared_with(model: str) -> tuple[str, ...]:
 
 
 def agree(arguments: argparse.Namespace) -> None:
-    """Print correlations with human judgments; incomplete metrics have a separate table."""
+    """Print correlations with human judgments. Incomplete metrics have a separate table."""
     model, end = arguments.model, suffix(arguments.model)
     comparisons = compared_with(model)
     tabulated = TABULATED
@@ -477,7 +477,7 @@ class Attacks:
     """Attack cases, with the texts to score.
 
     `file` is the name for saved scores. `texts` are distinct pairs of a text and its original
-    reference (anchor). `paraphrases` and `adversaries` (attacked texts) are rows of `texts`; they
+    reference (anchor). `paraphrases` and `adversaries` (attacked texts) are rows of `texts`. They
     and the `names` of the attacks are [cases].
     """
 
@@ -561,7 +561,7 @@ COMMANDS: Mapping[str, Callable[[argparse.Namespace], int | None]] = {
 
 
 def parse(description: str | None, *commands: str) -> argparse.Namespace:
-    """Parse the command line of the study; without `commands`, no command is expected."""
+    """Parse the command line of the study. Without `commands`, no command is expected."""
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     if commands:
         parser.add_argument("command", choices=commands)

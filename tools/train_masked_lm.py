@@ -33,7 +33,7 @@ def read_texts(file: Path) -> list[str]:
 def read_corpus(folder: Path, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return a corpus as token ids [texts, TEXT_LENGTH - 2], padded with 0, and lengths [texts].
 
-    Paragraphs are split into texts of TEXT_LENGTH - 2 tokens; the last text may be shorter.
+    Paragraphs are split into texts of TEXT_LENGTH - 2 tokens. The last text may be shorter.
     """
     splitting = {"truncation": True, "max_length": TEXT_LENGTH - 2, "padding": "max_length"}
     splitting |= {"return_overflowing_tokens": True, "add_special_tokens": False}
@@ -49,7 +49,7 @@ def read_corpus(folder: Path, tokenizer: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def plan_epoch(lengths: np.ndarray, tokens_per_batch: int, seed: int) -> list[np.ndarray]:
-    """Return the batches of an epoch as text indices; texts in a batch have similar lengths."""
+    """Return the batches of an epoch as text indices. Texts in a batch have similar lengths."""
     random = np.random.default_rng(seed)
     order = random.permutation(np.flatnonzero(lengths >= 6))
     order = order[np.argsort(lengths[order], kind="stable")]
@@ -99,7 +99,7 @@ def warm_start(folder: Path) -> BertForMaskedLM:
 
 
 def start_head_from_counts(model: BertForMaskedLM, ids: np.ndarray, lengths: np.ndarray) -> None:
-    """Initialize the head; its output bias is set to the log token frequencies."""
+    """Initialize the head, with the log token frequencies as the output bias."""
     inner = np.arange(ids.shape[1])[None, :] < lengths[:, None]
     counts = np.bincount(ids[inner], minlength=model.config.vocab_size) + 0.1
     with torch.no_grad():

@@ -28,7 +28,7 @@ LABELS = ("entailment", "neutral", "contradiction")
 LABEL_IDS = {label: number for number, label in enumerate(LABELS)}
 TWO_WAY = "not_entailment"
 MAX_LENGTH = 192  # maximum tokens per pair, including special tokens
-# Rows per epoch and row, by the beginning of a source's name; 1 for all others. A source with a
+# Rows per epoch and row, by the beginning of a source's name. 1 for all others. A source with a
 # weight of 0.4 contributes a new random sample of 40% of its rows to each epoch. The sources named
 # here have few patterns.
 WEIGHTS = {"breaking_nli": 0.4, "conjnli": 0.5, "hans": 0.4, "help": 0.7}
@@ -43,7 +43,7 @@ def read_rows(files: Sequence[Path]) -> pd.DataFrame:
 
 
 def encode(tokenizer: Any, rows: pd.DataFrame, **options: Any) -> Any:
-    """Tokenize pairs; keyword arguments are passed to the tokenizer."""
+    """Tokenize pairs. Keyword arguments are passed to the tokenizer."""
     pairs = rows["premise"].tolist(), rows["hypothesis"].tolist()
     return tokenizer(*pairs, truncation=True, max_length=MAX_LENGTH, **options)
 
@@ -61,7 +61,7 @@ def pad(tokenizer: Any, rows: pd.DataFrame) -> Any:
 def plan_epoch(
     weights: np.ndarray, lengths: np.ndarray, batch_size: int, seed: int
 ) -> list[np.ndarray]:
-    """Return the batches of an epoch as row indices; pairs in a batch have similar lengths.
+    """Return the batches of an epoch as row indices. Pairs in a batch have similar lengths.
 
     A row with weight 1.4 occurs once or, with probability 0.4, twice.
     """

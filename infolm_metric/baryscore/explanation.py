@@ -15,9 +15,9 @@ from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs, 
 class TokenPoints:
     """Tokens of a text with their points and log weights."""
 
-    tokens: list[str]  # [tokens]; special tokens if there are no others
+    tokens: list[str]  # [tokens]. Special tokens if there are no others
     points: np.ndarray  # float64 [tokens, hidden]
-    log_weights: np.ndarray  # float64 [tokens]; empty if only special tokens, with uniform weights
+    log_weights: np.ndarray  # float64 [tokens]. Empty if only special tokens, with uniform weights
 
 
 @dataclass(frozen=True)

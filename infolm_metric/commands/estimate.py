@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_column(ratings: Ratings) -> None:
-    """Raise InputError unless there is one column of scores, with a score in every row."""
+    """Check that there is one column of scores, with a score in every row."""
     if len(ratings.metrics) != 1:
         names = ", ".join(ratings.metrics) or "none"
         raise InputError(f"--no-metric requires one score column, got {names}. Use --scores NAME.")

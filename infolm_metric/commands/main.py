@@ -157,7 +157,7 @@ def _parse(name: str, command: ModuleType, words: Sequence[str]) -> argparse.Nam
         epilog=(command.__doc__ or "").partition("\n\n")[2],
     )
     command.add_options(parser)
-    # The package's messages contain names of settings; other options of one word are common words.
+    # The package's messages contain names of settings. Other options of one word are common words.
     names = parser.owners.keys()
     parser.set_defaults(
         as_texts=words[words.index("--") + 1 :] if "--" in words else [],

@@ -338,7 +338,7 @@ def add_output(group: Group, tables: bool = True) -> None:
 
 
 def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
-    """Raise InputError if an input is missing or the output cannot be created."""
+    """Check that the inputs exist and that the output can be created."""
     files.check_exists(inputs)
     if arguments.output != STANDARD_OUTPUT:
         values = [value for name, value in vars(arguments).items() if name != "output"]

@@ -73,7 +73,7 @@ def parse_source(arguments: argparse.Namespace) -> Source:
 def check_input_mode(
     arguments: argparse.Namespace, texts: list[str], table: str | None, parallel: list[str]
 ) -> None:
-    """Raise InputError unless exactly one input mode is used, with only its own options."""
+    """Check that exactly one input mode is used, with only its own options."""
     hint, baseline = "", arguments.rescale_with_baseline
     if isinstance(baseline, str):  # may have been intended as a text or a table
         hint = f". --rescale-with-baseline took {baseline!r} as its FILE, so put this option last."

@@ -114,7 +114,8 @@ class BaselineStats:
         if not math.isfinite(best) or self.mean == best:
             raise BaselineNotFoundError(
                 "rescale_with_baseline needs a finite best score that differs from the mean score "
-                f"of unrelated texts, got best score {best} and mean {self.mean}. Omit it."
+                f"of unrelated texts, got best score {best} and mean {self.mean}. "
+                "Omit rescale_with_baseline."
             )
 
     def rescale(self, score: float, best: float) -> float:

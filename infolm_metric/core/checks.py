@@ -67,7 +67,7 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
 def check_names(
     values: Iterable[str], choices: Collection[str], problem: str = "unknown setting"
 ) -> None:
-    """Raise InputError for an unknown name and suggest the most similar known name.
+    """Raise InputError for an unknown name, with the most similar known name.
 
     >>> check_names(["lang"], ["model_name_or_path"])
     Traceback (most recent call last):
@@ -85,7 +85,7 @@ def check_names(
 
 
 def check_known(name: str, value: object, choices: Collection[str], every: bool = False) -> None:
-    """Raise InputError for an unknown word and suggest the most similar known word.
+    """Check that a word is known. The error names the most similar known word.
 
     >>> check_known("level", "sytem", ("system", "segment"))
     Traceback (most recent call last):
@@ -96,7 +96,7 @@ def check_known(name: str, value: object, choices: Collection[str], every: bool 
 
 
 def check_at_least(name: str, value: object, least: float) -> None:
-    """Raise InputError for a number below `least`. Ignore strings and None.
+    """Check that a number is at least `least`. Ignore strings and None.
 
     >>> check_at_least("seed", -1, 0)
     Traceback (most recent call last):
@@ -107,7 +107,7 @@ def check_at_least(name: str, value: object, least: float) -> None:
 
 
 def check_device(name: str) -> None:
-    """Raise InputError if `name` is not a torch device on this machine."""
+    """Check that `name` is a torch device on this machine."""
     import torch
 
     try:
@@ -126,8 +126,8 @@ def check_value(name: str, value: Any, annotation: Any, allowed: str = "") -> An
     """Check a value against a type annotation and return it as a Python type.
 
     Lists become tuples, and NumPy and torch scalars become Python numbers. Raises InputError for
-    other types, and InputError for unknown words and numbers that are not finite. Messages describe
-    the values that are `allowed`, by default the types.
+    other types, unknown words, and numbers that are not finite. Messages describe the values that
+    are `allowed`, by default the types.
 
     >>> check_value("layers", [4, 6], int | tuple[int, ...])
     (4, 6)
@@ -169,7 +169,7 @@ def check_whole(name: str, value: object, least: int = 1) -> int:
 
 
 def check_fraction(name: str, value: float, ends: str) -> None:
-    """Raise InputError for a number outside [0, 1]. `ends` describes the bounds in the message."""
+    """Check that a number is in [0, 1]. `ends` describes the bounds in the message."""
     if not 0 <= value <= 1:
         raise InputError(f"{name} must be between 0 and 1{ends}, got {value!r}")
 

@@ -164,7 +164,7 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
 
 
 def _check_same_signature(summaries: list[_RankSummary]) -> None:
-    """Raise InputError if ranks have different signatures, or different pairs with ranks="same"."""
+    """Check that ranks have equal signatures and, with ranks="same", equal pairs."""
     first = summaries[0]
     for rank, summary in enumerate(summaries):
         if difference := first.signature.differences(summary.signature):

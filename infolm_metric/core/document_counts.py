@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 COUNTS_VERSION = 3  # version of the counts that datasets caches in files
 DOCUMENTS_PER_ROW = 1000  # documents per row of counts
-DOCUMENTS_PER_STEP = 100  # documents tokenized at a time; limits memory for long documents
+DOCUMENTS_PER_STEP = 100  # documents tokenized at a time, to limit memory for long documents
 DISTINCT = 10  # maximum number of distinct documents that are recorded
 
-_sizes: dict[str, int] = {}  # by fingerprint; listing a large vocabulary takes up to a second
+_sizes: dict[str, int] = {}  # by fingerprint. Listing a large vocabulary takes up to a second
 
 
 def count_rows(

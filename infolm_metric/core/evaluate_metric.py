@@ -63,7 +63,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     scorer_type: ClassVar[type[Scorer[Any]]]
     description: ClassVar[str] = ""
-    paper: ClassVar[str] = ""  # BibTeX entry; the software's entry is appended
+    paper: ClassVar[str] = ""  # BibTeX entry, followed by the software's entry
     examples: ClassVar[str] = ""
     reference_urls: ClassVar[list[str]] = []
 
@@ -143,8 +143,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
         `prediction` is a string. `reference` is a string or a list of strings. `inputs` may contain
         `predictions` and `references`, the argument names in `evaluate.combine`. Raises InputError
-        if an argument is invalid, positional (`positional`) or conflicts with the
-        pairs already added.
+        if an argument is invalid or positional (`positional`), or conflicts with the pairs already
+        added.
         """
         if positional:
             raise keywords_error("add(prediction=..., reference=...)")
@@ -168,9 +168,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Add predictions and their references for `compute`.
 
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
-        list of references per prediction. Raises InputError if an argument is invalid,
-        positional (`positional`) or conflicts with the pairs already added, and InputError with a
-        suggestion for unknown arguments (`inputs`).
+        list of references per prediction. Raises InputError if an argument is invalid, unknown
+        (`inputs`) or positional (`positional`), or conflicts with the pairs already added.
         """
         if positional:
             raise keywords_error("add_batch(predictions=..., references=...)")
@@ -251,7 +250,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             run = self.scorer.prepare(call_settings, pairs.texts_by_side, baseline)
             result = run.score(pairs, progress)
         if result is not None:
-            # Raises if warnings are errors; the added pairs are then kept.
+            # If warnings are errors, this raises, and the added pairs are kept.
             warn(result.counts, self.scorer.warning_messages)
         scored = set(map(id, added))  # by identity, because an equal pair may have been added
         with _ADDED_LOCK:

@@ -3,7 +3,7 @@
 Only a line feed ends a line. Other Unicode line separators (U+2028, U+0085, a lone carriage
 return) are part of the line, because splitting at them would shift every later pair. A byte order
 mark at the start is removed, "-" is standard input, and files whose names end in .gz are
-decompressed. Errors in files are ValueErrors that name the file, the line and the remedy.
+decompressed. Errors in files are InputErrors that name the file, the line and the remedy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LONGEST = 1 << 24
 
 
 def check_exists(paths: Sequence[str], again: bool = False) -> None:
-    """Raise InputError if a file is missing, or is a stream that must be read repeatedly (`again`).
+    """Check that the files exist and, with `again`, that they can be read repeatedly.
 
     >>> check_exists(["missing.txt"])
     Traceback (most recent call last):
@@ -130,7 +130,7 @@ def finite(value: object) -> Any:
 
 
 def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> None:
-    """Raise InputError if the file cannot be created, or is one of the inputs.
+    """Check that the file can be created and is not one of the inputs.
 
     >>> check_writable("new/scores.txt")
     Traceback (most recent call last):

@@ -117,7 +117,7 @@ class IDF:
         )
 
     def check_tokenizer(self, fingerprint: str, name: str) -> None:
-        """Raise InputError unless the tokenizer `name` with this `fingerprint` made the table."""
+        """Check that the table was made with the tokenizer `name`, which has this `fingerprint`."""
         if fingerprint != self.tokenizer:
             raise InputError(
                 f"this idf table was computed with the tokenizer {self._label}, but the model uses "

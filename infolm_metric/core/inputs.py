@@ -30,9 +30,9 @@ BLANK = {"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn"}
 class Pairs:
     """Candidates with their references.
 
-    Tables pad missing references with empty cells. If a candidate has several references, the
-    blank ones are therefore left out of `references` and everything that depends on it, except
-    one of them if all are blank. `all_references` contains the references as passed.
+    Tables pad missing references with empty cells. If a candidate has several references,
+    `references` therefore leaves out the blank references, or all but one if all are blank.
+    `all_references` contains the references as passed.
 
     >>> pairs = Pairs(["a cat", "a dog"], [["the cat", ""], [" ", ""]])
     >>> pairs.references, pairs.blank_references
@@ -227,7 +227,7 @@ def check_texts(name: str, texts: object) -> list[str]:
 
 
 def check_text(name: str, text: object) -> None:
-    """Raise InputError unless `text` is a string of valid Unicode.
+    """Check that `text` is a string of valid Unicode.
 
     >>> check_text("predictions[3]", None)
     Traceback (most recent call last):
@@ -276,7 +276,7 @@ def as_list(name: str, values: Any) -> list[Any]:
             f"{name} must be a list of strings, got {_brief.repr(values)} "
             f"({type(values).__name__}){remedy}"
         )
-    for convert in ("tolist", "to_pylist"):  # arrays and series; Arrow columns
+    for convert in ("tolist", "to_pylist"):  # arrays and series, then Arrow columns
         if hasattr(values, convert):
             return list(getattr(values, convert)())
     return list(values)

@@ -38,18 +38,18 @@ WARNING_MESSAGES = {
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens), so their "
     "scores are not meaningful. Check the input.",
     "blank_references": "blank references were left out if their candidate has other references "
-    "({count} in total). Check the input if they are not padding",
+    "({count} in total). Check the input if they are not padding.",
     "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so the "
     "model cannot distinguish texts such as 'yes' and 'no'. Set interpolation > 0, or idf=False if "
-    "the texts have more tokens",
+    "the texts have more tokens.",
     "indistinguishable": "{count} of {pairs} pairs of different texts have the best score, because "
-    "they differ only in masked tokens. Set idf=False or idf='bundled', or interpolation > 0 if "
-    "the texts have only one token",
+    "they differ only in masked tokens. Set interpolation > 0, or for texts with several tokens "
+    "idf=False or idf='bundled'.",
     "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
     f"frequency of 0 and were weighted uniformly. Set idf to {_TABLE}.",
     "few_weighted": "in {count} of {texts} texts, as in texts from a template, fewer than half of "
     "the tokens have a noticeable IDF weight, so baselines of prose do not apply. Set idf=False or "
-    "idf='bundled', or create a baseline from your own texts with `infolm baseline`",
+    "idf='bundled', or create a baseline from your own texts with `infolm baseline`.",
     "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example emoji or "
     "another script, so the model cannot distinguish them. Use a model with a suitable vocabulary.",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
@@ -57,13 +57,13 @@ WARNING_MESSAGES = {
     "a model trained on such texts.",
     "thinking": "{count} of {texts} texts contain reasoning such as <think>...</think>, which is "
     "scored as part of the text. Remove it, or use the metric answer_check, which removes it "
-    "(strip_thinking=True)",
+    "(strip_thinking=True).",
     "one_document": "IDF needs at least two distinct documents. Using uniform weights (as with "
     f"idf=False). Set idf to {_TABLE} for other weights.",
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
     f"documents. Set idf to {_TABLE}, or to False for uniform weights.",
 }
-# Warnings that a result counts; it also counts all "pairs", "texts" and "tokens", and the pairs
+# Warnings that a result counts. It also counts all "pairs", "texts" and "tokens", and the pairs
 # with "identical" token ids.
 WARNING_KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
 # Kinds with false alarms, which are reported only above TOO_MANY.
@@ -321,7 +321,7 @@ class Summary:
     means: Mapping[str, float]  # by score column
     signature: Signature
     counts: Mapping[str, int]  # pairs, texts, tokens, and per warning
-    baseline: Mapping[str, BaselineStats] | None = None  # by score name; None if none matches
+    baseline: Mapping[str, BaselineStats] | None = None  # by score name. None if none matches
     resumed: int = 0  # pairs that were scored before the job was resumed
 
 

@@ -219,7 +219,7 @@ class Scorer(ABC, Generic[S]):
     def unload(self) -> None:  # noqa: B027
         """Free the model and the cache. The next call loads the model again."""
 
-    # Methods for commands, jobs, distributed scoring and the demo; arguments are already checked.
+    # Methods for commands, jobs, distributed scoring and the demo. Arguments are already checked.
 
     def prepare(
         self,
@@ -452,7 +452,7 @@ class Run(ABC, Generic[S]):
         return CorpusStatistics()
 
     def check(self, pairs: Pairs) -> None:  # noqa: B027
-        """Raise an error before loading weights if the pairs cannot be scored."""
+        """Check that the pairs can be scored, before weights are loaded."""
 
     def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
         """Divide pairs into chunks that fit in memory."""

@@ -176,8 +176,7 @@ class ModelSettings(Settings):
 
     Args:
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline).
-            Default: ${model_variable} if set, else {default_model}. INFOLM_MODEL=bundled selects
-            the bundled model of each metric.
+            Default: ${model_variable} if set, else {default_model}.
         model_revision: branch, tag or commit of a model on the Hub.
         max_length: maximum number of tokens per text, including special tokens. Default: the
             model's limit.

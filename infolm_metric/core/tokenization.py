@@ -68,7 +68,7 @@ class Window:
 def check_max_length(
     max_length: int | None, special_tokens: int, limit: int | None = None, texts: int = 1
 ) -> None:
-    """Raise InputError if `max_length` exceeds the limit or leaves no room for a token per text."""
+    """Check that `max_length` is within the limit and leaves room for a token per text."""
     least = special_tokens + texts
     if max_length is not None and max_length < least:
         content = "one token" if texts == 1 else "one token of each text"

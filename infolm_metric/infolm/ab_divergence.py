@@ -20,7 +20,7 @@ from infolm_metric.models.determinism import to_float64
 SMALLEST_GAP = 1e-70  # within this distance of a singular parameter, the limit is returned
 SINGULAR = 1e-3  # within this distance of one, matrix products are too inaccurate
 SMALLEST_SUM = 1e-280  # smallest accurate sum of powers, relative to the largest power
-SERIES_BELOW = 2.0**-6  # exp(y) - 1 - y loses 7 bits at this y; 6 terms of its series suffice
+SERIES_BELOW = 2.0**-6  # exp(y) - 1 - y loses 7 bits at this y. 6 terms of its series suffice
 
 
 def ab_value(log_p: Tensor, log_q: Tensor, a: float, b: float, total: float) -> Tensor:

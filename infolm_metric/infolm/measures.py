@@ -54,7 +54,7 @@ __all__ += ["l_infinity_distance", "fisher_rao_distance"]
 MAX_FLOAT64 = torch.finfo(torch.float64).max
 LOWEST_LOG = -1e50  # replaces log 0: lower than any log-softmax, but products with it stay finite
 NEAR = 1e-6  # matrix products are too inaccurate for smaller values
-# Entries per step. On a CPU, temporaries of 1 MiB fit into the caches; a GPU needs more work per
+# Entries per step. On a CPU, temporaries of 1 MiB fit into the caches. A GPU needs more work per
 # kernel launch.
 ENTRIES_PER_STEP = {"cpu": 2**17, "cuda": 2**22}
 
@@ -79,8 +79,8 @@ def compare(
     Distances are symmetric and ignore it. `alpha` is a parameter of the alpha, Renyi and AB
     divergences, and `beta` of the beta and AB divergences.
 
-    Raises InputError if `log_p` or `log_q` is not a tensor, and InputError if a name is unknown, a
-    parameter is outside its domain, vocabularies differ, or a row contains NaN, +inf or only -inf.
+    Raises InputError if a name is unknown, a parameter is outside its domain, `log_p` or `log_q` is
+    not a tensor, vocabularies differ, or a row contains NaN, +inf or only -inf.
 
     >>> reference = torch.tensor([[0.5, 0.5], [0.5, 0.5]]).log()
     >>> candidate = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()

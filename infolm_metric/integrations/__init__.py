@@ -29,7 +29,7 @@ def require(package: str) -> Iterator[None]:
 
 
 def check_one_score(settings: Any) -> None:
-    """Raise InputError if the settings request several scores."""
+    """Check that the settings request a single score."""
     if settings.several:
         raise InputError(
             f"{settings.names_field} must be one name, because this framework expects one score, "

@@ -137,7 +137,7 @@ class _ParquetFiles(BlockBasedFileDatasink):
 
 
 def check_output(output: str) -> None:
-    """Raise InputError unless the output is a new folder whose name ends in .parquet."""
+    """Check that the output is a new folder whose name ends in .parquet."""
     if Path(output).suffix.lower() != ".parquet":
         raise InputError(
             "with --engine ray, the output must be a folder whose name ends in .parquet, got "
@@ -182,7 +182,7 @@ def start(verbose: bool = False) -> None:
     context.enable_progress_bars = verbose
     context.execution_options.preserve_order = True
     context.raise_original_map_exception = True
-    # Errors are raised; Ray would also log them at great length.
+    # Errors are raised. Ray would also log them at great length.
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 

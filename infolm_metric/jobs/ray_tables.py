@@ -26,7 +26,7 @@ from infolm_metric.jobs.resume import check_new_columns
 from infolm_metric.tables import TABLES, Cells, Row, Source, TableFiles, file_ending, parse_pair
 
 ROWS = 1024  # rows that are converted together
-BLOCK_BYTES = 1 << 17  # bytes of a block; a block is the smallest unit of work for an actor
+BLOCK_BYTES = 1 << 17  # bytes of a block. A block is the smallest unit of work for an actor
 # A name in ARROW, JSON, ("list", type) or ("object", {key: type}).
 Type = str | tuple[str, Any]
 Reader = Callable[[str], Iterable[Row]]

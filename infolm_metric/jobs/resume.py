@@ -78,7 +78,7 @@ class JobRecord:
         files.write_text(file, json.dumps(vars(self)) + "\n")
 
     def check(self, job: JobRecord, output: str | os.PathLike[str]) -> None:
-        """Raise InputError if the requested job has different settings or a different input."""
+        """Check that the requested job has the same settings and the same input."""
         if changes := self.signature.differences(job.signature):
             raise InputError(
                 f"the settings differ from the settings of the job in {output}: {changes}. Use "
@@ -123,7 +123,7 @@ def run_job(
     chunk = check_whole("chunk", chunk)
     files.check_exists(source.files, again=True)
     files.check_writable(output, source.files)
-    path = Path(os.path.realpath(output))  # the target of a link; the .part file is next to it
+    path = Path(os.path.realpath(output))  # the target of a link. The .part file is next to it
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
     settings = scorer.settings.without_reuse()  # chunks must not share encodings
     baseline = resolve_baseline(settings.metric, rescale_with_baseline)
@@ -203,7 +203,7 @@ def _resume(
 
 
 def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
-    """Raise InputError if the input already has one of the columns that scoring adds."""
+    """Check that the input does not have one of the columns that scoring adds."""
     if duplicates := [name for name in names if name in columns]:
         raise InputError(
             f"{where}: column {duplicates[0]!r} already exists, but scoring adds a column with "

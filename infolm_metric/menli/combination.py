@@ -47,7 +47,7 @@ class CombinedMetric:
         return self.run.count(texts)
 
     def check(self, pairs: Pairs) -> None:
-        """Raise an error before loading weights if the pairs cannot be scored."""
+        """Check that the pairs can be scored, before weights are loaded."""
         self.range  # noqa: B018 (raises an error if there is no scale)
         self.run.check(pairs)
 

@@ -42,7 +42,7 @@ class MENLIRun(NLIRun[MENLISettings]):
         return self.other.count(texts) if self.other else CorpusStatistics()
 
     def check(self, pairs: Pairs) -> None:
-        """Raise an error before loading weights if the pairs cannot be scored."""
+        """Check that the pairs can be scored, before weights are loaded."""
         super().check(pairs)
         if self.other:
             self.other.check(pairs)

@@ -20,7 +20,7 @@ from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import BUNDLED, Settings
 from infolm_metric.models.nli_settings import NLISettings
 
-# Weights of e, n and c; a score lies between the smallest and the largest weight.
+# Weights of e, n and c. A score lies between the smallest and the largest weight.
 NLI_FORMULAS: dict[str, tuple[int, int, int]] = {
     "e": (1, 0, 0),
     "-c": (0, 0, -1),
@@ -28,7 +28,7 @@ NLI_FORMULAS: dict[str, tuple[int, int, int]] = {
     "e-c": (1, 0, -1),
     "e-n-2c": (1, -1, -2),
 }
-WEIGHT = 0.2  # weight of the NLI score in a combination; 0.2 to 0.3 is best for MT (Chen and Eger)
+WEIGHT = 0.2  # weight of the NLI score in a combination. 0.2 to 0.3 is best for MT (Chen and Eger)
 # Metrics that can be combined with the NLI score.
 COMBINABLE = ("infolm", "baryscore", "bertscore")
 # Name of the setting that combine_layers sets, by metric.

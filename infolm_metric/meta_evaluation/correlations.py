@@ -106,7 +106,7 @@ def order_accuracy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     array([0.66666667, 1.        ])
     """
     first, second = np.triu_indices(x.shape[-1], 1)
-    # x and y are NaN at the same positions; their pairs count as tied.
+    # x and y are NaN at the same positions. Their pairs count as tied.
     signs = [np.nan_to_num(np.sign(values[..., first] - values[..., second])) for values in (x, y)]
     untied = signs[0] != 0
     with np.errstate(invalid="ignore"):
@@ -195,7 +195,7 @@ def calibrated_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "d
 
 
 def check_levels(levels: Sequence[str], systems: bool) -> None:
-    """Raise InputError for an unknown level, or for the system level without systems."""
+    """Check that the levels are known, and that there are systems for the system level."""
     for level in levels:
         check_known("level", level, LEVELS)
     if "system" in levels and not systems:
@@ -206,7 +206,7 @@ def check_levels(levels: Sequence[str], systems: bool) -> None:
 
 
 def check_grids(grids: Mapping[str, np.ndarray]) -> None:
-    """Raise InputError unless the grids have the same shape and no infinities.
+    """Check that the grids have the same shape and no infinities.
 
     >>> check_grids({"human": np.zeros((2, 3)), "metric": np.zeros((2, 1))})
     Traceback (most recent call last):

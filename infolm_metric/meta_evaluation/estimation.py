@@ -162,7 +162,7 @@ def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
 
 
 def check_count(count: int, ids: int) -> None:
-    """Raise InputError unless `count` is between 3 and the number of ids."""
+    """Check that `count` is between 3 and the number of ids."""
     check_whole("number of ids to rate", count, least=MINIMUM)
     if count > ids:
         raise InputError(f"number of ids to rate must be at most {ids} (all ids), got {count}")

@@ -13,7 +13,7 @@ PANEL_INCHES = (3.2, 1.2, 0.28)  # width, height without metrics, additional hei
 
 
 def check_plot(path: str | PathLike[str]) -> None:
-    """Raise ImportError if matplotlib is missing, or InputError for an unsupported format."""
+    """Check that matplotlib is installed and supports the format of the file."""
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError as error:

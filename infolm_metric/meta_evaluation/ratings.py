@@ -45,7 +45,7 @@ INDEPENDENT = (
     "pass --system-column none (in Python: system_column=False) to treat all rows as independent "
     "texts"
 )
-# Values of `is_human` in lower case; pandas writes floats if some values are missing.
+# Values of `is_human` in lower case. "1.0" and "0.0" come from columns with missing values.
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0", "", "none", "nan", "<na>")
 
 
@@ -221,7 +221,7 @@ def read_ratings(
 
 
 def check_varies(name: str, values: Any) -> None:
-    """Raise InputError if all values except NaN are equal, or all are NaN.
+    """Check that at least two values differ, without NaN.
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):

@@ -34,7 +34,7 @@ class Draws:
     """Resamples: the drawn systems, and how often each sample was drawn."""
 
     systems: np.ndarray  # int [resamples, systems]
-    samples: np.ndarray  # int [resamples, samples]; rows sum to the number of samples
+    samples: np.ndarray  # int [resamples, samples]. Rows sum to the number of samples
 
 
 def draw(
@@ -315,7 +315,7 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     for name, r in (("r12", r12), ("r13", r13), ("r23", r23)):
         if not -1 <= r <= 1:
             raise InputError(f"{name} must be in [-1, 1], got {r}")
-    # Determinant of the correlation matrix; rounding errors can make it negative.
+    # Determinant of the correlation matrix. Rounding errors can make it negative.
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
     variance = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     effect = (r12 - r13) * math.sqrt((n - 1) * (1 + r23))

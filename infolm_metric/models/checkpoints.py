@@ -89,7 +89,7 @@ class Architecture:
     masks: bool = False  # True if the tokenizer needs a mask token
     folder: Path = BUNDLED_FOLDER  # of the bundled model
     variable: str = ModelSettings.model_variable  # environment variable with the default model
-    attention: str | None = None  # attention implementation of transformers; None: its default
+    attention: str | None = None  # attention implementation of transformers. None: its default
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ModelFiles:
     place: str  # a folder, or a name on the Hub
     revision: str | None
     architecture: Architecture
-    offline: str  # reason for using only local files; "" if the Hub responds or is not needed
+    offline: str  # reason for using only local files. "" if the Hub responds or is not needed
 
     def fetch(self, loader: Callable[..., Any], *arguments: object, **options: object) -> Any:
         """Call `loader`, by default for the model's files. Raise OSError with a remedy on failure.
@@ -144,13 +144,13 @@ class Checkpoint(ModelFiles):
     fingerprint: str  # of the tokenizer, see `tokenizer_fingerprint`
     template: Template
     size: int  # of the vocabulary
-    limit: int | None  # default maximum length in tokens, including special tokens; None: no limit
-    positions: int | None  # maximum length that the model supports; None: no limit
+    limit: int | None  # default maximum length in tokens, including special tokens. None: no limit
+    positions: int | None  # maximum length that the model supports. None: no limit
     config: Any
 
     @property
     def states(self) -> int | None:
-        """Number of hidden states, embeddings included. None if unknown."""
+        """Number of hidden states, including the embeddings. None if unknown."""
         depth = getattr(self.config, "num_hidden_layers", None)
         return None if depth is None else depth + 1
 
@@ -177,7 +177,7 @@ class Checkpoint(ModelFiles):
     def baseline_identity(self) -> str:
         """Hash of the weights, if the package has baselines for them, or else the identity.
 
-        These baselines apply to copies of a model in a folder, too.
+        The baselines also apply to a copy of the model in a folder.
         """
         known = WEIGHTS_WITH_BASELINES.get(self.config.model_type)
         if known is None:
@@ -196,7 +196,7 @@ class Checkpoint(ModelFiles):
     def commit(self) -> str | None:
         """Commit of the configuration on the Hub."""
         file = try_to_load_from_cache(self.place, "config.json", revision=self.revision)
-        # Downloaded files are in snapshots/<commit>; files outside the cache have no known commit.
+        # Downloaded files are in snapshots/<commit>. Files outside the cache have no known commit.
         return Path(file).parent.name if isinstance(file, str) else self.revision
 
     @cached_property
@@ -446,7 +446,7 @@ def _hub_error(source: str, revision: str | None) -> str:
     try:
         url = hf_hub_url(source, "config.json", revision=revision)
         get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
-    except HfHubHTTPError:  # a response; loading reports the error
+    except HfHubHTTPError:  # the Hub responded, and loading reports the error
         return ""
     except Exception as error:  # of any HTTP library or the network
         return str(error) or type(error).__name__

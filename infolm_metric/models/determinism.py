@@ -20,10 +20,10 @@ MKL_MODE = "MKL_CBWR"
 
 # Numbers of rows to probe, including some for which libraries divide the work differently.
 PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
-PROBE_FLOPS = 6e9  # maximum per shape; for large shapes (a vocabulary head), fewer rows are probed
-PADDED_ROWS = 16  # rows; padding to this number is cheap
-BLOCKS = (1024, 256, 64)  # rows; small products take longer per row
-COLUMNS = 2048  # outputs per product; products for a whole vocabulary exceed the caches
+PROBE_FLOPS = 6e9  # maximum per shape. For large shapes (a vocabulary head), fewer rows are probed
+PADDED_ROWS = 16  # rows. Padding to this number is cheap
+BLOCKS = (1024, 256, 64)  # rows. Small products take longer per row
+COLUMNS = 2048  # outputs per product. Products for a whole vocabulary exceed the caches
 DISTINCT_ROWS = 300  # of the probed matrices
 SHIFT = 7  # rows by which a block is moved in the probe
 
@@ -32,8 +32,8 @@ SHIFT = 7  # rows by which a block is moved in the probe
 class RowRule:
     """Numbers of rows for which a matrix product computes each row independently of the others."""
 
-    least: int = 1  # minimum; smaller products are padded with zeros
-    blocks: tuple[int, ...] = ()  # rows per product, decreasing; empty: any number >= `least`
+    least: int = 1  # minimum. Smaller products are padded with zeros
+    blocks: tuple[int, ...] = ()  # rows per product, decreasing. Empty: any number >= `least`
 
     def padded(self, count: int) -> int:
         """Return the number of rows after padding."""

@@ -43,7 +43,7 @@ Heads = Mapping[str, Callable[[Any], nn.Module]]
 class ModelWithHead:
     """A loaded model in evaluation mode: a fast encoder with a head, or a transformers model."""
 
-    model: Any  # the head; without a fast encoder, the transformers model
+    model: Any  # the head, or the transformers model without a fast encoder
     encoder: FastEncoder | None
     checkpoint: Checkpoint
     device: torch.device

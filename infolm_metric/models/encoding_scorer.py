@@ -35,7 +35,7 @@ E = TypeVar("E", bound=EncodingSettings)
 
 
 class EncodingScorer(Scorer[E]):
-    """Base class of scorers that compare encodings: distributions (InfoLM) or points (BaryScore).
+    """Base class of scorers that compare encodings: distributions or vectors of tokens.
 
     A metric implements `load`, and its `EncodingRun`.
     """

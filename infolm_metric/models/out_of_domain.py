@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 MAX_EVIDENCE = 4  # maximum sum of weights of an English text
-FEWEST = 6  # tokens; shorter texts, such as a foreign name, cannot be classified
+FEWEST = 6  # tokens. Shorter texts, such as a foreign name, cannot be classified
 COMMON = 2.0  # maximum IDF of common words (the, of, in, is), found in over 13% of paragraphs
 # Fingerprint of BERT's uncased English vocabulary.
 ENGLISH_VOCABULARY = "b5a6ff3efec197f8"

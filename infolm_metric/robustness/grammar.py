@@ -15,7 +15,7 @@ from infolm_metric.robustness import words
 from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text
 
 SHORTEST = 3  # minimum number of letters in a content word
-# Tags of the inflections of each part of speech; a form that is both VBD and VBN counts as VBD.
+# Tags of the inflections of each part of speech. A form that is both VBD and VBN counts as VBD.
 TAGS = {
     "NOUN": ("NN", "NNS"),
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),

@@ -60,8 +60,8 @@ class AttackResult:
     Attributes:
         attack: the name of the attack.
         kind: "adequacy" or "fluency".
-        cases: the number of cases with a paraphrase, from which the accuracy is computed.
-        texts: the number of attacked texts, from which the sensitivity is computed.
+        cases: the number of cases with a paraphrase. The accuracy refers to these cases.
+        texts: the number of attacked texts. The sensitivity refers to these texts.
         accuracy: the fraction of cases in which the paraphrase scores better than the attacked
             anchor. Ties count as misses.
         low: the lower bound of the 95% Wilson interval for the accuracy.

@@ -16,7 +16,7 @@ WORD = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?")
 
 @dataclass(frozen=True)
 class Text:
-    """Text as a sequence of words, numbers and punctuation marks, and the blanks before each token.
+    """Text as a sequence of words, numbers and punctuation marks, and the spaces before each token.
 
     >>> Text.parse("Ann's well-known cat, in 3rd place.").tokens
     ("Ann's", 'well-known', 'cat', ',', 'in', '3rd', 'place', '.')
@@ -35,7 +35,7 @@ class Text:
         return cls(tuple(match[0] for match in matches), tuple(blanks))
 
     def replace(self, edits: Mapping[int, str]) -> str:
-        """Return the text with some tokens replaced. "" removes a token and its blanks.
+        """Return the text with some tokens replaced. "" removes a token and the spaces before it.
 
         >>> Text.parse("A cat did n't run.").replace({1: "dog", 3: ""})
         'A dog did run.'
@@ -105,7 +105,7 @@ def match_case(word: str, model: str) -> str:
 
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
-# Lists of words by name; words.toml describes their use.
+# Lists of words by name, described in words.toml.
 WORD_LISTS: dict[str, tuple[str, ...]] = {
     name: tuple(words.split()) for name, words in LISTS.items()
 }

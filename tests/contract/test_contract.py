@@ -131,7 +131,7 @@ class Calls(RuleBasedStateMachine):
         self.metric, self.scorer, self.held_rows, self.several = metric, scorer, [], False
 
     def rejects(self, rows, several, call):
-        """Return whether the call mixes strings and lists or has no pairs; it must fail if so."""
+        """Return True if the call must fail: it mixes strings and lists, or has no pairs."""
         mixed = bool(self.held_rows and rows) and several != self.several
         if mixed or not (self.held_rows or rows):
             words = "like the references" if mixed else "nothing|empty"

@@ -22,7 +22,7 @@ RESULTS = {  # types of results, which users do not import
 }
 USER_METHODS = {"score", "stream", "signature", "unload", "matrix", "select"}
 USER_METHODS |= {"distributions", "sweep", "explain"}
-"""Scorer methods for users; the others are for authors of metrics and commands."""
+"""Scorer methods for users. The other methods are for authors of metrics and commands."""
 RETURNS = re.compile(r"^(Returns|Yields):$", re.MULTILINE)
 
 

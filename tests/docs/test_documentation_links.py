@@ -64,7 +64,7 @@ def test_every_link_points_to_an_existing_file_and_heading(page):
         if not (ROOT / file).exists():
             broken.append(f"{file} does not exist")
         elif anchor and anchor not in anchors(file):
-            broken.append(f"{file} has no heading #{anchor}; it has {sorted(anchors(file))}")
+            broken.append(f"{file} has no heading #{anchor}, only {sorted(anchors(file))}")
     assert not broken, "\n".join(broken)
 
 

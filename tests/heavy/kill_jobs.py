@@ -3,7 +3,7 @@
     python kill_jobs.py FOLDER ROWS KILLS
 
 The jobs score with the metric of tests/toy.py. Prints the number of jobs that were killed before
-they finished; fails if an output differs from the output of an uninterrupted job. The processes are
+they finished. Fails if an output differs from the output of an uninterrupted job. The processes are
 forked to avoid repeated imports.
 """
 

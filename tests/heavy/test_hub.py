@@ -43,7 +43,7 @@ for name in scorers:
 
 
 class Hub(ThreadingHTTPServer):
-    """Hub with one repository whose only commit is a folder of files; requests are recorded."""
+    """Hub with one repository whose only commit is a folder of files. Requests are recorded."""
 
     folder = Path()
     status: int | str | None = None  # status of every response, if set
@@ -59,7 +59,7 @@ class Hub(ThreadingHTTPServer):
 
 
 class Response(BaseHTTPRequestHandler):
-    """Responses about the commit and its files; anything else is not found."""
+    """Responses about the commit and its files. Anything else is not found."""
 
     server: Hub
 

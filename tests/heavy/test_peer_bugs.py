@@ -149,7 +149,7 @@ def test_scores_of_the_peer_and_of_the_authors_code_convert_to_ours(
     scorer, tiny_bert, measure, parameters, factor
 ):
     # The peer computes D(reference, candidate). The authors' evaluate_batch(candidates, references)
-    # passes the arguments of formulas declared for (reference, candidate) in reverse order; its
+    # passes the arguments of formulas declared for (reference, candidate) in reverse order. Its
     # "r_" scores have the original order, and "sim_" is the mean of both.
     forward = peer(tiny_bert, *PAIRS, measure, **parameters)
     swapped = peer(tiny_bert, REFERENCES, CANDIDATES, measure, **parameters)
@@ -184,7 +184,7 @@ def test_low_temperature_gives_neither_nan_nor_false_zeros(scorer, tiny_bert, li
 
 
 def test_float16_checkpoint_is_computed_in_float32_without_false_zeros(tiny_models):
-    # The peer keeps the dtype of the checkpoint; float16 underflows at its default temperature.
+    # The peer keeps the dtype of the checkpoint. Float16 underflows at its default temperature.
     folder = tiny_models("bert", dtype="float16")
     assert peer(folder, *PAIRS, temperature=0.25) == [0.0] * 4
     settings = {"temperature": 0.25, "symmetrize": "none", "idf": False}

@@ -94,7 +94,7 @@ INVALID = {  # by the error message
 
 @pytest.fixture
 def folder(outcomes, models, monkeypatch):
-    """Working directory with the baseline; environment variables name the models."""
+    """Working directory with the baseline. Environment variables name the models."""
     for name, value in models.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(outcomes[0])

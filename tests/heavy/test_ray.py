@@ -148,7 +148,7 @@ def test_error_names_the_invalid_row(cluster, tiny_bert, capsys):
     assert "wrong.jsonl, line 2: 'prediction' must be a string, got None" in error
 
 
-# Columns of MIXED_ROWS without a common type; a column of Parquet has a single type.
+# Columns of MIXED_ROWS without a common type. A column of Parquet has a single type.
 JSON_COLUMNS = {"id", "large", "keys", "empty", "references"}
 
 

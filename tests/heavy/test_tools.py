@@ -326,8 +326,8 @@ def test_speed_is_measured(run, data, monkeypatch):
     rates = run("speed", "rates", file, *limits, "--only", "bundled, 10 tokens")
     assert "| bundled, 10 tokens," in rates
     assert "| bert-score |" in run("speed", "peers", file, *limits)
-    for what in ("sweep", "dtypes"):
-        assert "| ---: |" in run("speed", what, file, *limits)
+    for command in ("sweep", "dtypes"):
+        assert "| ---: |" in run("speed", command, file, *limits)
 
 
 def test_memory_is_measured_in_separate_processes(run):

@@ -15,10 +15,10 @@ TIMEOUT_MILLISECONDS = 60_000
 
 @pytest.fixture(scope="session")
 def context() -> Iterator[BrowserContext]:
-    """Headless Chromium; without Chromium the tests are skipped, or fail in CI."""
+    """Headless Chromium. Without Chromium, the tests are skipped, or fail in CI."""
     program = shutil.which("chromium")
     if program is None:
-        message = "Chromium is not installed; on Debian, run `apt-get install chromium`"
+        message = "Chromium is not installed. On Debian, run `apt-get install chromium`."
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(message)
         pytest.skip(message)
@@ -45,7 +45,7 @@ def scheme() -> str:
 
 @pytest.fixture
 def page(context, width, scheme, space_url) -> Iterator[Page]:
-    """The loaded Space in a new window; requests to other hosts and script errors fail the test."""
+    """The loaded Space in a new window. Requests to other hosts and script errors fail the test."""
     page = context.new_page()
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)

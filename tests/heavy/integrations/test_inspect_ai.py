@@ -30,7 +30,7 @@ INSPECT = str(Path(sys.executable).with_name("inspect"))
 
 @pytest.fixture
 def documents(tmp_path, monkeypatch):
-    """Documents; the working directory contains them and the files from the documentation."""
+    """Documents. The working directory contains them and the files from the documentation."""
     monkeypatch.chdir(tmp_path)
     return write_shown(tmp_path)
 

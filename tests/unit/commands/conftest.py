@@ -18,7 +18,7 @@ TEXTS = {
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
-    """Working directory with TEXTS in plain files; the toy metric is registered."""
+    """Working directory with TEXTS in plain files. The toy metric is registered."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(METRICS, "toy", TOY)
     for name, texts in TEXTS.items():

@@ -25,7 +25,7 @@ def write_log(name, outputs, **changes):
 
 @pytest.fixture(autouse=True)
 def log_files(folder) -> None:
-    """A log with one output per question, and a log with two and with other questions."""
+    """Write old.jsonl with one output per question, and new.jsonl with two outputs per question."""
     write_log("old.jsonl", {question: [f"It is {question} in"] for question in QUESTIONS})
     outputs = {question: [["It is", f"{question} in the sun"]] for question in QUESTIONS[2:]}
     write_log("new.jsonl", {"other": ["x"], **dict(reversed(outputs.items()))})

@@ -113,7 +113,7 @@ LITERAL = {  # published formulas in 50 digits, on lists of log-probabilities
 def literal(
     name: str, x: torch.Tensor, y: torch.Tensor, symmetrize: str, parameters: dict[str, float]
 ) -> mpf:
-    """Compute a measure by its published formula in 50 digits; x and y are logits [vocab]."""
+    """Compute a measure by its published formula in 50 digits. x and y are logits [vocab]."""
     with mp.workdps(50):
         rows = []
         for row in (x, y):

@@ -306,7 +306,7 @@ def test_sweep_equals_score_for_each_combination_of_settings(scorer):
     grid = {"temperatures": [0.5, 2.0], "alphas": [0.5, 1.0], "betas": [0.3, -0.5]}
     names = ["fisher_rao", "alpha", "ab"]
     rows = scorer.sweep(CANDIDATES, REFERENCES, information_measure=names, **grid)
-    # Fisher-Rao once; alpha without its singularity 1; AB without alpha + beta = 0.
+    # Fisher-Rao once, alpha without its singularity 1, and AB without alpha + beta = 0.
     assert len(rows) == 2 * (1 + 1 + 3)
     for combination, result in rows:
         alone = InfoLMScorer(combination.replace(reuse_memory=0)).score(CANDIDATES, REFERENCES)

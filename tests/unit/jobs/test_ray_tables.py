@@ -22,7 +22,7 @@ TABLES = st.lists(st.dictionaries(st.sampled_from("xy"), VALUES, min_size=1), mi
 
 
 def with_types(value):
-    """Return a value with the type of each part; integers equal the same floats."""
+    """Return a value with the type of each part. Integers equal the same floats."""
     if isinstance(value, list):
         return [with_types(item) for item in value]
     if isinstance(value, dict):
@@ -31,7 +31,7 @@ def with_types(value):
 
 
 def finite(value):
-    """Replace infinity, which JSON lacks, with null; other columns keep it."""
+    """Replace infinity, which JSON lacks, with null. Other columns keep it."""
     return json.loads(ray_tables.json_line(value))
 
 

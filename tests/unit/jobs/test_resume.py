@@ -145,7 +145,7 @@ CHANGED_JOBS = [  # changes to a job that was started, and a part of the error m
 
 
 class Jobs(RuleBasedStateMachine):
-    """State machine that interrupts, damages and resumes a job; the output must not change."""
+    """State machine that interrupts, damages and resumes a job. The output must not change."""
 
     def __init__(self, monkeypatch, expected, result):
         super().__init__()
@@ -253,7 +253,7 @@ class Jobs(RuleBasedStateMachine):
 
 
 def test_interrupted_or_damaged_job_resumes_to_identical_bytes(monkeypatch):
-    monkeypatch.setattr(os, "fsync", lambda file: None)  # saves time; no test depends on it
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # saves time. No test depends on it
     result = job()
     run_state_machine_as_test(
         partial(Jobs, monkeypatch, OUTPUT.read_bytes(), result),

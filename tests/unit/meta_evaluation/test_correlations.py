@@ -210,7 +210,7 @@ def test_invalid_arguments_of_single_statistics_are_rejected(call, message):
 
 def test_order_accuracy_is_the_fraction_of_pairs_in_human_order():
     human, metric = np.array([1.0, 2.0, 3.0, 3.0]), np.array([1.0, 1.0, 5.0, 4.0])
-    # The pair with equal human scores is excluded; the metric ties one of the other five.
+    # The pair with equal human scores is excluded. The metric ties one of the other five.
     assert order_accuracy(human, metric) == pytest.approx(4 / 5)
     assert np.isnan(order_accuracy(np.ones_like(human), metric))
 

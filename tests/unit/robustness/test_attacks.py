@@ -43,7 +43,7 @@ def replaced_words(text, outcome):
 
 
 def changed_words(text, outcome, name):
-    """Return the words that an attack changed; for "add", the word before the addition."""
+    """Return the words that an attack changed, or for "add" the word before the addition."""
     words, outcome_words = (re.findall(r"\S*\w", sentence) for sentence in (text, outcome))
     if name == "add":
         pairs = enumerate(zip_longest(words, outcome_words))
