@@ -161,7 +161,7 @@ TEXTS = {
     "Markdown": "**bold *it [x](javascript:alert(1)) ```\n| a | b\n# <b>",
     "templates": "${1} {{value}} {% x %}",
     "other script": "كان القط نائما على الأريكة",
-    "shell": "'; DROP TABLE x; -- \"`$(ls)`",
+    "shell": "' OR 1=1 -- \"`$(ls)`",
 }
 HOSTILE = [
     *({"candidate": x, "references": [PAIR[1], x], "metric": "all"} for x in TEXTS.values()),

@@ -268,12 +268,15 @@ def test_a_click_encodes_no_context_twice_and_reads_no_file(options, monkeypatch
     sys.addaudithook(audit)
     number = f"{len(options)} options"  # not in any cache
     opened = []
-    answers = click(f"The cat saw {number}.", [f"A cat, {number}.", f"{number} ran."])
+    texts = f"The cat saw {number}.", [f"A cat, {number}.", f"{number} ran."]
+    answers = click(*texts)
     before = len(encoded)
     assert {name for name, _ in encoded} == {"logits", "states", "probabilities"}
     assert len(encoded) == len({*encoded})
     for answer in answers:
         assert card.explanation(answer) and answer.as_dict()["why"]
+    for metric, settings in space_settings.divide_settings(options).items():  # as a click on a row
+        assert card.explanation(compare(metric, *texts, settings))
     files, opened = opened, None
     assert files == []
     # The explanation of answer_check is for one reference.
@@ -518,9 +521,11 @@ def test_examples_show_the_described_behaviour():
     assert {*candidate.split()} & {*reference.split()} == {"on", "the"}
 
 
-def test_explanation_names_the_explained_reference():
-    answer = compare("baryscore", PAIR[0], ["Rain fell all day.", *PAIR[1]])
+@pytest.mark.parametrize("metric", METRICS)
+def test_explanation_names_the_explained_one_of_several_references(metric):
+    answer = compare(metric, PAIR[0], ["Rain fell all day.", *PAIR[1]])
     assert f"number 2: “{PAIR[1][0]}”" in card.explanation(answer)
+    assert "explained reference" not in card.explanation(compare(metric, *PAIR))
 
 
 @pytest.mark.parametrize("metric", METRICS)
