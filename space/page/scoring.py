@@ -46,7 +46,8 @@ def refusal(error: BaseException) -> gr.Error:
 class Answer:
     """Score of a candidate against its references, with an explanation computed on first use.
 
-    Whoever needs the explanation first must hold LOCK.
+    LOCK must be held on first use. Otherwise, two visitors could wait for each other, because
+    `functools.cached_property` has its own lock in Python 3.11, shared by all instances.
     """
 
     metric: str
