@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 
 from infolm_metric.metrics import METRICS  # noqa: E402
 from page import compare_tab, file_tab, limits  # noqa: E402
-from page.appearance import INTRODUCTION, METRIC_NAMES, STYLE, THEME  # noqa: E402
+from page.appearance import INTRODUCTION, STYLE, THEME  # noqa: E402
 from page.scoring import EXPECTED_ERRORS, compare, refusal, score_by_all  # noqa: E402
 
 Choice = Literal["infolm", "baryscore", "bertscore", "menli", "answer_check", "all"]
@@ -66,7 +66,7 @@ def score(
         raise refusal(error) from None
 
 
-def build(metric: str) -> gr.Blocks:
+def build(metric: str = "infolm") -> gr.Blocks:
     """Build the demo with a preselected metric, without storing the texts that visitors enter."""
     with gr.Blocks(
         title="InfoLM: compare and score texts",
@@ -83,26 +83,19 @@ def build(metric: str) -> gr.Blocks:
     return demo.queue(max_size=limits.MAX_WAITING, default_concurrency_limit=limits.MAX_RUNNING)
 
 
-def launch(demo: gr.Blocks, **options: Any) -> Any:
-    """Launch the demo, which serves only the sample file and a visitor's uploads and downloads."""
-    return demo.launch(
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore", message="infolm: ")  # shown in the demo
+    folder = Path(__file__).parent
+    scripts = {x.name: folder / f"{x.registered_name}.py" for x in METRICS.values()}
+    exported = [name for name, script in scripts.items() if script.exists()]
+    build(*exported[:1]).launch(
         theme=THEME,
         css_paths=STYLE,
         max_file_size=limits.FILE_BYTES,
-        allowed_paths=[],
+        allowed_paths=[],  # only the sample file, and a visitor's uploads and downloads
         app_kwargs={"middleware": [Middleware(BodyLimit)]},
         footer_links=["api"],
         ssr_mode=False,
         share=False,
         run_history=False,
-        **options,
-    )
-
-
-if __name__ == "__main__":
-    warnings.filterwarnings("ignore", message="infolm: ")  # shown in the demo
-    folder = Path(__file__).parent
-    names = {name: METRICS[name].registered_name for name in METRIC_NAMES}
-    launch(
-        build(next((x for x, name in names.items() if (folder / f"{name}.py").exists()), "infolm"))
     )

@@ -50,7 +50,5 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> View:
 
 def verdict(answer: Any) -> tuple[str, str]:
     """Return the verdict on the answer, and its reason."""
-    (word,) = answer.result.verdicts
-    if word is None:
-        return "No verdict", TEXTS["notes"]["withheld"]
-    return word.capitalize(), answer.view[0]["reason"]
+    (word,), reason = answer.result.verdicts, answer.view[0]["reason"]
+    return (word.capitalize(), reason) if word else ("No verdict", TEXTS["notes"]["withheld"])

@@ -13,20 +13,8 @@ import gradio as gr
 
 SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica", "Arial", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
-QUIET_TEXT = ("body_text_color_subdued", "block_info_text_color", "input_placeholder_color")
-PRIMARY_BUTTONS = [
-    f"button_primary_background_fill{state}" for state in ("", "_hover", "_dark", "_hover_dark")
-]
-SELECTED_LABELS = [f"checkbox_label_background_fill_selected{state}" for state in ("", "_dark")]
 THEME = gr.themes.Soft(
     primary_hue="indigo", neutral_hue="slate", font=SANS, font_mono=MONO, radius_size="md"
-).set(
-    **dict.fromkeys(QUIET_TEXT, "*neutral_600"),
-    **dict.fromkeys([f"{name}_dark" for name in QUIET_TEXT], "*neutral_300"),
-    **dict.fromkeys(["block_label_text_color", "block_title_text_color"], "*primary_700"),
-    **dict.fromkeys([*PRIMARY_BUTTONS, *SELECTED_LABELS], "*primary_600"),
-    link_text_color_dark="*primary_300",
-    background_fill_primary="*neutral_50",  # the theme's default, which `set` discards
 )
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
 METRIC_NAMES = TEXTS["names"]
@@ -38,6 +26,7 @@ LOWER = "lower is closer, 0 for identical texts"
 HIGHER = "higher is better, at most 1"
 View = tuple[dict[str, Any], str]  # explanation of a score, as data and as HTML
 STYLE = Path(__file__).with_name("style.css")
+NOUNS = ("text", "pair", "reference", "blank reference")  # that warnings count
 LEVELS = 4  # of the colors of tokens, besides 0
 
 
@@ -79,19 +68,14 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     >>> notes({"few_documents": 1, "empty": 2})
     ['2 texts without any tokens.', 'With a single reference, all words have the same weight.']
     """
-    lines = [
-        words.format(
-            texts=count(warnings[kind], "text"),
-            pairs=count(warnings[kind], "pair"),
-            references=count(warnings[kind], "blank reference"),
-        )
+    counts = dict(warnings)
+    if counts.get("few_documents") == 1:
+        counts["one_document"] = counts.pop("few_documents")
+    return [
+        words.format(**{f"{noun}s": count(counts[kind], noun) for noun in NOUNS})
         for kind, words in TEXTS["warnings"].items()
-        if kind in warnings
+        if kind in counts
     ]
-    if documents := warnings.get("few_documents"):
-        words = TEXTS["notes"]["one_document" if documents == 1 else "few_documents"]
-        lines.append(words.format(documents=documents))
-    return lines
 
 
 # HTML parts. Strings in `items` and `rows` are escaped.
@@ -106,10 +90,9 @@ def escape(text: object) -> str:
     return html.escape(str(text)).replace("{", "&#123;").replace("$", "&#36;")
 
 
-def notice(text: str, kind: str) -> str:
-    """Return an HTML card with a message."""
-    role = "alert" if kind == "refused" else "status"
-    return f'<div class="card {kind}" role="{role}"><p>{escape(shorten(text))}</p></div>'
+def notice(text: str) -> str:
+    """Return an HTML card with an error."""
+    return f'<div class="card refused" role="alert"><p>{escape(shorten(text))}</p></div>'
 
 
 def section(metric: str, name: str, *parts: str) -> str:
@@ -141,13 +124,17 @@ def code(label: str, text: str) -> str:
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
-    """Return a table of texts and numbers."""
-    head = "".join(f'<th scope="col">{escape(header)}</th>' for header in headers)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
-    )
+    """Return a table of texts and numbers. On a phone, each cell of a file has its own header."""
+    names = [escape(header) for header in headers]
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    body = ""
+    for row in rows:
+        cells = zip(names, map(escape, row), strict=True)
+        columns = (f'<td data-name="{name}">{cell}</td>' for name, cell in cells)
+        body += f"<tr>{''.join(columns)}</tr>"
     return (
-        f'<div class="table"><table>{caption and f"<caption>{caption}</caption>"}'
+        f'<div class="table" tabindex="0" role="region" aria-label="{caption or "Table"}">'
+        f"<table>{caption and f'<caption>{caption}</caption>'}"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

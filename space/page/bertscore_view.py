@@ -7,6 +7,7 @@ from typing import Any
 from .appearance import View, details, section, side_by_side, table, tokens
 
 LISTED_MATCHES = 20
+FULL_COLOR = 0.1  # distance from 1 of the weakest match, from which on it has the full color
 SIDES = ("candidate", "reference")
 
 
@@ -20,9 +21,10 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> View:
         for x in group
     ]
     weakest = sorted(matches, key=lambda match: match["similarity"])[:LISTED_MATCHES]
+    full = max(FULL_COLOR, 1 - weakest[0]["similarity"])
     rows = [[*list(match.values())[:3], f"{match['similarity']:.2f}"] for match in weakest]
     texts = [
-        tokens(side.capitalize(), [(x.token, 1 - x.similarity) for x in group])
+        tokens(side.capitalize(), [(x.token, (1 - x.similarity) / full) for x in group])
         for side, group in groups.items()
     ]
     listed = table(["of", "token", "best match", "similarity"], rows)

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import appearance as html
 from .appearance import HIGHER, LOWER, METRIC_NAMES
-from .scoring import Answer
+from .scoring import LOCK, Answer
 from .settings import SCORERS
 
 SIMILARITIES = ("infolm", "baryscore", "bertscore")
@@ -33,18 +33,21 @@ def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool
     wording = [tones[metric] for metric in SIMILARITIES if metric in tones]
     close = 2 * wording.count("good") > len(wording)
     menli, answer = tones.get("menli"), tones.get("answer_check")
+    doubted = mentioned and answer in ("weak", "bad")
     if identical:
         return "identical"
     if menli == "bad":
         return "facts" if close else "disagree" if answer == "good" else "contradiction"
+    if close and doubted:
+        return "doubted"
     if close:
         return {"good": "same", "part": "more", "weak": "related"}.get(menli or "", "wording")
     if answer == "good":
         return "answer" if wording or menli else "agrees"
+    if doubted:
+        return "mentioned"
     if menli in ("good", "part"):
         return {"good": "reworded", "part": "reworded_more"}[menli]
-    if answer and mentioned:
-        return "mentioned"
     if wording or menli:
         return "unrelated"
     return {"bad": "wrong", "weak": "unclear"}.get(answer or "", "unreadable")
@@ -53,15 +56,11 @@ def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool
 def sentence(answers: Iterable[Answer]) -> str:
     """Return a sentence about the verdicts of all metrics."""
     by_metric = {answer.metric: answer for answer in answers}
-    tones = {metric: TONES.get(answer.verdict, "") for metric, answer in by_metric.items()}
-    check = by_metric.get("answer_check")
-    why = check.view[0] if check else {}
-    name = summarize(
-        {metric: tone for metric, tone in tones.items() if tone},
-        any(answer.identical for answer in by_metric.values()),
-        bool(why.get("matched")) and not why.get("missing"),
-    )
-    return str(html.TEXTS["summary"][name])
+    tones = {name: TONES[x.verdict] for name, x in by_metric.items() if x.verdict in TONES}
+    identical = any(answer.identical for answer in by_metric.values())
+    why = by_metric["answer_check"].view[0] if "answer_check" in by_metric else {}
+    mentioned = bool(why.get("matched")) and not why.get("missing")
+    return str(html.TEXTS["summary"][summarize(tones, identical, mentioned)])
 
 
 def card(
@@ -69,10 +68,11 @@ def card(
     results: Mapping[str, Answer | BaseException] | None = None,
     note: str = "",
     kind: str = "waiting",
+    opened: str = "",
 ) -> str:
     """Return an HTML card with a headline and a row for each metric.
 
-    A metric without a result is pending. `note` is HTML.
+    A metric without a result is pending. `note` is HTML. `opened` is the explained metric.
     """
     answers = [x for x in (results or {}).values() if isinstance(x, Answer)]
     done = kind == "done" and answers
@@ -81,13 +81,13 @@ def card(
         kind=kind,
         role="alert" if kind == "refused" else "status",
         headline=html.escape(html.shorten(headline)),
-        rows="".join(_row(metric, (results or {}).get(metric)) for metric in METRIC_NAMES),
+        rows="".join(_row(x, (results or {}).get(x), x == opened) for x in METRIC_NAMES),
         note=note and f'<p class="lesson">{note}</p>',
         command=command,
     )
 
 
-def _row(metric: str, result: Answer | BaseException | None) -> str:
+def _row(metric: str, result: Answer | BaseException | None, pressed: bool) -> str:
     """Return a row of the card: a button if the metric has a score."""
     question = html.TEXTS["questions"][metric]
     names = {"metric": metric, "name": METRIC_NAMES[metric], "question": question}
@@ -96,8 +96,8 @@ def _row(metric: str, result: Answer | BaseException | None) -> str:
         words = f"Not computed: {html.escape(html.shorten(reason))}" if result else ""
         return HTML["no_score"].format(kind="failed" if result else "pending", words=words, **names)
     tone, score = TONES.get(result.verdict, "none"), html.number(result.score)
-    scale, verdict = _scale(result), result.verdict
-    return HTML["row"].format(tone=tone, verdict=verdict, score=score, scale=scale, **names)
+    names |= {"pressed": str(pressed).lower(), "verdict": result.verdict}
+    return HTML["row"].format(tone=tone, score=score, scale=_scale(result), **names)
 
 
 def _scale(answer: Answer) -> str:
@@ -124,18 +124,17 @@ def _scale(answer: Answer) -> str:
 
 def explanation(answer: Answer) -> str:
     """Return the explanation of a score as HTML."""
-    higher, words, reason = (
-        answer.run.scorer.higher_is_better,
-        html.TEXTS["notes"],
-        answer.special[1],
-    )
+    with LOCK:
+        view = answer.view[1]
+    words, reason = html.TEXTS["notes"], answer.special[1]
+    direction = HIGHER if answer.run.scorer.higher_is_better else LOWER
     lines = [reason] if reason and answer.readable else []
-    lines.append(f"Score {html.number(answer.score)}: {HIGHER if higher else LOWER}.")
+    lines.append(f"Score {html.number(answer.score)}: {direction}.")
     if answer.readable and answer.baseline:
         lines.append(html.unrelated_words(answer.baseline))
     elif not answer.readable or not reason:
         lines.append(words["unknown" if answer.readable else "unreadable"])
-    lines.append(words["higher" if answer.metric in ("menli", "answer_check") else "lower"])
+    lines.append(words["lower" if answer.metric in SIMILARITIES else "higher"])
     if len(answer.references) > 1:
         text = answer.references[answer.closest]
         lines.append(words["explained"].format(number=answer.closest + 1, text=text))
@@ -144,13 +143,13 @@ def explanation(answer: Answer) -> str:
         metric=answer.metric,
         title=f"{METRIC_NAMES[answer.metric]}: {answer.verdict}",
         lines=html.items([*lines, *html.notes(answer.result["warnings"])]),
-        view=answer.view[1],
+        view=view,
         reproduction="".join(map(html.code, names, reproduce(answer))),
     )
 
 
 def reproduce(answer: Answer) -> list[str]:
-    """Return Python html.code and a command that omit default settings, and the signature.
+    """Return Python code and a command that omit default settings, and the signature.
 
     Both name the model even if it is the default, which depends on environment variables.
     """

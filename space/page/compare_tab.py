@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from . import events, limits
-from .appearance import METRIC_NAMES
+from .appearance import METRIC_NAMES, TEXTS
 from .card import card, explanation, sentence
 from .scoring import EXPECTED_ERRORS, Answer, compare, compare_by_all, refusal
 from .settings import QUIET, divide_settings, make_controls, read_settings
@@ -48,7 +48,7 @@ def build(metric: str) -> None:
             for html in compare_step_by_step(*read(values)):
                 yield {shown: html}
         except EXPECTED_ERRORS as error:
-            yield {shown: card(str(error), kind="refused"), why: HIDDEN}
+            yield {shown: card(f"Not compared: {error}", kind="refused"), why: HIDDEN}
 
     def explain(metric: str, *values: Any) -> Iterator[dict[Any, Any]]:
         candidate, references, settings = read(values)
@@ -64,12 +64,10 @@ def build(metric: str) -> None:
     inputs = [*boxes, *controls]
     triggers, edits = [*submits, *setting_edits], [*(box.change for box in boxes), *setting_edits]
     blank = {shown: WAITING, why: HIDDEN}
-    options: dict[str, Any] = {"edits": edits, "after": events.OPEN, **limits.QUEUE}
-    events.answer(answer, triggers, inputs, [shown, why], blank, **options)
+    events.answer(answer, triggers, inputs, [shown, why], blank, edits, after=events.OPEN)
     gr.on(submits, None, js=events.SCROLL, **QUIET)
-    options = {"before": events.READ_METRIC, **limits.QUEUE}
-    outputs = [opened, why]
-    events.answer(explain, [shown.click], [opened, *inputs], outputs, {why: HIDDEN}, **options)
+    inputs, blank = [opened, *inputs], {why: HIDDEN}
+    events.answer(explain, [shown.click], inputs, [opened, why], blank, before=events.READ_METRIC)
     for button, example in zip(buttons, EXAMPLES, strict=True):
         texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
         # The browser fills in the texts without a request, and then presses “Compare”.
@@ -77,17 +75,13 @@ def build(metric: str) -> None:
             None, js=events.PRESS, **QUIET
         )
     pair = EXAMPLES[0]["candidate"], [EXAMPLES[0]["reference"]]
-    *_, opening = compare_step_by_step(*pair, {})
     # Set directly, because a load event could run before the build is complete.
-    shown.value = opening.replace(
-        f'data-metric="{metric}" aria-pressed="false"',
-        f'data-metric="{metric}" aria-pressed="true"',
-    )
+    *_, shown.value = compare_step_by_step(*pair, {}, opened=metric)
     why.value = explanation(compare(metric, *pair))
 
 
 def compare_step_by_step(
-    candidate: str, references: list[str], settings: dict[str, Any]
+    candidate: str, references: list[str], settings: dict[str, Any], opened: str = ""
 ) -> Iterator[str]:
     """Yield the card after each metric, and finally with the sentence about all scores."""
     note = NOTES.get((candidate, *references), "")
@@ -97,13 +91,13 @@ def compare_step_by_step(
         if len(results) < len(METRIC_NAMES):
             yield card("Comparing the texts", results, note)
     answers = [result for result in results.values() if isinstance(result, Answer)]
-    yield card(sentence(answers), results, note, "done")
+    yield card(sentence(answers), results, note, "done", opened)
 
 
 def _make_boxes() -> list[gr.Textbox]:
     """Create the text boxes for the candidate and its references."""
     options: dict[str, Any] = {"lines": 1, "max_lines": 8}
-    pair, words = EXAMPLES[0], limits.COMPARED_WORDS
+    pair, words = EXAMPLES[0], TEXTS["compare"]["limits"].format(**vars(limits))
     candidate, reference = "Candidate: the text to score", "Reference: the expected text"
     boxes = [
         gr.Textbox(pair["candidate"], label=candidate, info=words, elem_id="candidate", **options),

@@ -12,6 +12,7 @@ from typing import Any
 
 import gradio as gr
 
+from .limits import QUEUE
 from .settings import QUIET
 
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
@@ -29,7 +30,6 @@ def answer(
     edits: Sequence[Any] = (),
     before: str = "",
     after: str = "",
-    **options: Any,
 ) -> Any:
     """Connect a function to the events that trigger it and the edits that clear its answer.
 
@@ -52,9 +52,8 @@ def answer(
         [*outputs, snapshot],
         js=f"(...all) => {{ {before}; all.pop(); return [...all, JSON.stringify(all)]; }}",
         trigger_mode="always_last",
-        api_visibility="private",
-        show_progress="hidden",
-        **options,
+        **PRIVATE,
+        **QUEUE,
     )
     event.then(
         None,

@@ -31,7 +31,7 @@ FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
 CANDIDATES = ["prediction", "candidate", "predictions", "candidates", "hypothesis", "output"]
 REFERENCE_COLUMNS = ["references", "reference", "target", "targets", "label"]
 SHOWN_CHARACTERS = 300  # per text in the table, but not in the download
-BARS = 10  # approximate html.number of html.bars in the histogram
+BARS = 10  # approximate number of bars in the histogram
 
 
 def find_columns(path: str) -> tuple[list[str], str | None, list[str]]:
@@ -84,21 +84,18 @@ def iter_scores(
     tokens = iter(token_counts([*pairs.texts], settings["model_name_or_path"]))
     counts = [[*islice(tokens, 1 + len(group))] for _, group in pairs]
     limits.check_file(counts)
-    for step in score_in_parts(metric, pairs, counts, settings):
-        if isinstance(step, int):
-            yield step / len(pairs), {}
-            continue
-        metric_settings = SCORERS[metric].settings_type.of(**settings)
-        columns = {metric_settings.column(metric_settings.names[0]): step["scores"]}
-        if "verdicts" in step:
-            columns["verdict"] = [word or "" for word in step["verdicts"]]
-        table = add_columns({"row": range(1, len(pairs) + 1), **columns}, rows)
-        with tempfile.TemporaryDirectory() as folder:
-            download = f"{folder}/{metric}_scores.csv"
-            # All strings are quoted, because they may contain carriage returns.
-            quoting: Any = csv.QUOTE_NONNUMERIC
-            table.to_csv(download, index=False, quoting=quoting, errors="backslashreplace")
-            yield 1.0, {**step, "table": table, "download": download}
+    result = yield from score_in_parts(metric, pairs, counts, settings)
+    metric_settings = SCORERS[metric].settings_type.of(**settings)
+    columns = {metric_settings.column(metric_settings.names[0]): result["scores"]}
+    if "verdicts" in result:
+        columns["verdict"] = [word or "" for word in result["verdicts"]]
+    table = add_columns({"row": range(1, len(pairs) + 1), **columns}, rows)
+    with tempfile.TemporaryDirectory() as folder:
+        download = f"{folder}/{metric}_scores.csv"
+        # All strings are quoted, because they may contain carriage returns.
+        quoting: Any = csv.QUOTE_NONNUMERIC
+        table.to_csv(download, index=False, quoting=quoting, errors="backslashreplace")
+        yield 1.0, {**result, "table": table, "download": download}
 
 
 def add_columns(columns: Mapping[str, Any], rows: Sequence[Row]) -> pd.DataFrame:
@@ -132,8 +129,7 @@ def score_file(
     of the metric.
     """
     try:
-        columns = candidate_column, reference_columns
-        for _, result in iter_scores(file, metric, *columns, settings):
+        for _, result in iter_scores(file, metric, candidate_column, reference_columns, settings):
             if result:
                 download, _ = result.pop("download"), result.pop("table")
                 unrelated = result["unrelated"] and vars(result["unrelated"])
@@ -145,7 +141,8 @@ def score_file(
 def build(metric: str) -> None:
     """Build the tab and its API endpoint."""
     gr.Markdown(html.TEXTS["file"]["introduction"])
-    gr.Markdown(limits.FILE_WORDS, elem_classes="fine", elem_id="file-limits")
+    words = html.TEXTS["file"]["limits"].format(**vars(limits))
+    gr.Markdown(words, elem_classes="fine", elem_id="file-limits")
     with gr.Row(equal_height=False):
         with gr.Column(scale=4, min_width=300):
             upload, *columns = _make_upload()
@@ -168,7 +165,7 @@ def build(metric: str) -> None:
                     update = gr.update(visible=True, value=result["download"])
                     yield {state: show(result), download: update}
         except EXPECTED_ERRORS as error:
-            yield {state: html.notice(str(error), "refused")}
+            yield {state: html.notice(f"Not scored: {error}")}
 
     def fill_columns(path: str | None) -> list[Any]:
         try:
@@ -180,8 +177,7 @@ def build(metric: str) -> None:
     fields = [*columns, radio, *controls]
     edits = [upload.change, *(field.input for field in fields)]
     blank = {state: "", download: gr.update(visible=False)}
-    inputs, options = [upload, *fields], {"edits": edits, **limits.QUEUE}
-    scoring = events.answer(score, [button.click], inputs, [*blank], blank, **options)
+    scoring = events.answer(score, [button.click], [upload, *fields], [*blank], blank, edits)
     gr.on(edits, None, cancels=[scoring])  # scoring may take a minute
     upload.change(fill_columns, upload, columns, **events.PRIVATE)
     with gr.Column(visible=False):  # defines the endpoint
@@ -215,8 +211,10 @@ def _progress(words: str, fraction: float = 0.0) -> str:
 def show(result: Mapping[str, Any]) -> str:
     """Return the result of a file as HTML: a summary, the distribution, and the worst pairs."""
     scores = result["scores"]
-    step = round_step(min(scores), max(scores))
-    counts = Counter(math.floor(score / step) for score in scores)
+    high = max(scores)
+    step = round_step(min(scores), high)
+    last = math.ceil(high / step - 1e-9) - (high > 0)  # a bound such as 1 belongs to the bin below
+    counts = Counter(min(last, math.floor(score / step)) for score in scores)
     bins = [
         (f"{k * step:.4g} to {(k + 1) * step:.4g}", counts[k] / len(scores), "both")
         for k in range(min(counts), max(counts) + 1)

@@ -19,7 +19,8 @@ COMPARED_TOKENS = 480
 INFOLM_TOKENS = {"bundled": 64, "google-bert/bert-base-uncased": 24}
 FILE_TOKENS = 128  # per text in a file
 FILE_ROWS = 500
-FILE_BYTES = 1_000_000
+FILE_MEGABYTES = 1
+FILE_BYTES = FILE_MEGABYTES * 1_000_000
 FILE_WORK = FILE_ROWS * 2 * 32**2  # squared tokens
 PART_WORK = 5_000  # squared tokens of a part, for which other visitors wait (half a second)
 BODY_BYTES = 4_000_000  # per request. An upload is slightly larger than its file
@@ -28,17 +29,6 @@ MAX_RUNNING = 4  # concurrent requests
 CACHE_SECONDS = 3600  # until uploads and downloads are deleted
 # Options of events that score texts.
 QUEUE: dict[str, Any] = {"concurrency_limit": MAX_RUNNING, "concurrency_id": "models"}
-
-COMPARED_WORDS = (
-    f"At most {COMPARED_TOKENS} tokens (about 350 words). InfoLM is computed up to "
-    f"{INFOLM_TOKENS['bundled']} tokens (about 45 words)."
-)
-FILE_WORDS = (
-    f"CSV, TSV or JSON Lines in UTF-8, up to {FILE_BYTES // 1_000_000} MB and {FILE_ROWS} rows. A "
-    f"text may have up to {CHARACTERS:,} characters and {FILE_TOKENS} tokens (about 90 words). "
-    f"With {FILE_ROWS} rows, texts may average about 32 tokens. For larger files, run "
-    "`infolm score` on your own machine."
-)
 
 
 def at_most(template: str, count: int, limit: int, remedy: str = "Shorten it.") -> None:
@@ -59,15 +49,20 @@ def check_group(position: str, candidate: str, references: Sequence[str]) -> Non
     if not references:
         raise InputError(f"{position} needs at least one reference, got none")
     at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "Remove some.")
-    for text in (candidate, *references):
-        at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
+    for index, text in enumerate((candidate, *references)):
+        name = _name(index, len(references))
+        at_most(f"the {name} in {position} has {{}} characters", len(text), CHARACTERS)
+
+
+def _name(index: int, references: int) -> str:
+    """Return the name of the candidate, which has the index 0, or of one of its references."""
+    return f"reference {index}" if index and references > 1 else ("candidate", "reference")[index]
 
 
 def check_compared(counts: Sequence[int], limit: int) -> None:
     """Raise InputError if `counts`, the tokens of candidate and references, exceed the limits."""
     for index, count in enumerate(counts):
-        name = "reference" if index and len(counts) == 2 else f"reference {index}"
-        at_most(f"the {name if index else 'candidate'} has {{}} tokens", count, limit)
+        at_most(f"the {_name(index, len(counts) - 1)} has {{}} tokens", count, limit)
     at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, "Remove one.")
 
 

@@ -6,26 +6,16 @@ from typing import Any
 
 from infolm_metric.core.inputs import Pairs
 
-from .appearance import View, bars, section, side_by_side
+from .appearance import TEXTS, View, bars, section, side_by_side
 
 DIRECTIONS = {
     "rh": ("candidate_follows", "Does the candidate follow from the reference?"),
     "hr": ("reference_follows", "Does the reference follow from the candidate?"),
 }
-CLASSES = {
-    "entailment": "yes (entailment)",
-    "neutral": "undetermined (neutral)",
-    "contradiction": "no (contradiction)",
-}
+CLASSES, FOLLOWS = TEXTS["menli"]["classes"], TEXTS["menli"]["follows"]
 # This probability is exceeded by 11% (WebNLG) and 1% (WMT15) of unrelated sentence pairs, by 83% of
 # the pairs that differ in a negation, and by 81% of the pairs that differ in a number.
 CONTRADICTION = 0.8
-# Verdicts by the number of directions in which entailment is more probable than not.
-FOLLOWS = (
-    "Neither text follows from the other",
-    "Only one text follows from the other",
-    "Each text follows from the other",
-)
 
 
 def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> View:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import gradio as gr
@@ -42,25 +42,13 @@ def refusal(error: BaseException) -> gr.Error:
     return gr.Error(shorten(str(error)), print_exception=False)
 
 
-class LockedProperty:
-    """Attribute that is computed on first use, under LOCK.
-
-    `functools.cached_property` has its own lock in Python 3.11, shared by all instances. Two
-    visitors who hold it and LOCK in different orders would wait for each other.
-    """
-
-    def __init__(self, compute: Callable[[Any], Any]) -> None:
-        self.compute = compute
-
-    def __get__(self, answer: Any, owner: type) -> Any:
-        with LOCK:
-            value = answer.__dict__[self.compute.__name__] = self.compute(answer)
-        return value
-
-
 @dataclass(frozen=True)
 class Answer:
-    """Score of a candidate against its references, with an explanation computed on first use."""
+    """Score of a candidate against its references, with an explanation computed on first use.
+
+    LOCK must be held on first use. Otherwise, two visitors could wait for each other, because
+    `functools.cached_property` has its own lock in Python 3.11, shared by all instances.
+    """
 
     metric: str
     settings: dict[str, Any]
@@ -72,7 +60,7 @@ class Answer:
     readable: bool  # False if the score is not meaningful, e.g. for out-of-domain texts
     options: dict[str, Any]  # settings, with token weights estimated from all references
 
-    @LockedProperty
+    @functools.cached_property
     def closest(self) -> int:
         """Index of the explained reference."""
         candidates = [self.candidate] * len(self.references)
@@ -83,14 +71,14 @@ class Answer:
         best = max if self.run.scorer.higher_is_better else min
         return best(same or range(len(candidates)), key=result["scores"].__getitem__)
 
-    @LockedProperty
+    @functools.cached_property
     def view(self) -> View:
         """Explanation of the score against the closest reference, as data and as HTML."""
         texts = self.candidate, self.references[self.closest]
         view: View = VIEWS[self.metric].explain(self.run.scorer, *texts, self.options)
         return view
 
-    @LockedProperty
+    @functools.cached_property
     def special(self) -> tuple[str, str]:
         """Verdict that replaces the verdict relative to unrelated texts, or "", and its reason."""
         find_verdict = getattr(VIEWS[self.metric], "verdict", None)
@@ -136,13 +124,11 @@ class Answer:
         return values | {"unrelated": unrelated, "explained_reference": explained, "why": why}
 
 
+@dataclass(frozen=True)
 class SharedEncoder(Encoder):
     """Encoder that encodes a batch once for metrics that use different layers."""
 
-    @functools.cached_property
-    def kept(self) -> dict[Any, list[torch.Tensor]]:
-        """States of all layers by batch, oldest first."""
-        return {}
+    kept: dict[Any, list[torch.Tensor]] = field(default_factory=dict)  # by batch, oldest first
 
     def states(self, ids: Sequence[torch.Tensor], layers: Sequence[int]) -> list[torch.Tensor]:
         key = tuple(tuple(map(tuple, group.tolist())) for group in ids)
@@ -225,24 +211,23 @@ def score_by_all(
     candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
     """Return the API's answer for each metric, or its "error" if it cannot score the texts."""
-    results = dict(compare_by_all(candidate, references, settings))
-    answers = ((metric, results[metric]) for metric in VIEWS)
+    results = compare_by_all(candidate, references, settings, [*VIEWS])
     return [
-        answer.as_dict() if isinstance(answer, Answer) else {"metric": name, "error": str(answer)}
-        for name, answer in answers
+        result.as_dict() if isinstance(result, Answer) else {"metric": name, "error": str(result)}
+        for name, result in results
     ]
 
 
 def compare_by_all(
-    candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
+    candidate: Any, references: Any, settings: Any, metrics: Sequence[str] = FASTEST_FIRST
 ) -> Iterator[tuple[str, Answer | BaseException]]:
-    """Yield each metric with its answer or error, the fastest metric first.
+    """Yield each metric with its answer or error.
 
     Each metric takes the settings that it has. Errors that concern all metrics are raised.
     """
     by_metric = divide_settings(settings)
     check_texts(candidate, references)
-    for metric in FASTEST_FIRST:
+    for metric in metrics:
         try:
             yield metric, compare(metric, candidate, references, by_metric[metric])
         except EXPECTED_ERRORS as error:
@@ -251,8 +236,8 @@ def compare_by_all(
 
 def score_in_parts(
     metric: str, pairs: Pairs, counts: Sequence[Sequence[int]], settings: Mapping[str, Any]
-) -> Iterator[int | dict[str, Any]]:
-    """Yield the number of scored pairs after each part, and finally the result.
+) -> Generator[tuple[float, dict[str, Any]], None, dict[str, Any]]:
+    """Yield the fraction of scored pairs after each part, with no result, and return the result.
 
     Between parts, waiting visitors are served, and scoring stops if the visitor has disconnected.
     Token weights are estimated from all pairs, so the scores are the same as in a single call.
@@ -267,13 +252,13 @@ def score_in_parts(
     for start in range(0, len(pairs), size):
         with LOCK:
             parts.append(run.score(pairs.part(start, start + size)))
-        yield min(start + size, len(pairs))
+        yield min(1.0, (start + size) / len(pairs)), {}
     with LOCK:
         baseline = find_stats(run, pairs)
     result = join_results(parts)
     obstacles = verdict_obstacles(result.counts) if not result.verdicts else []
     names = ("scores", "verdicts", "higher_is_better", "warnings", "signature")
-    yield {
+    return {
         "metric": metric,
         "mean": result[metric],
         **{name: result[name] for name in names if name in result},

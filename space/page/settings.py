@@ -78,9 +78,8 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
         parameters = _parameter_names(settings.get("information_measure", "fisher_rao_distance"))
         settings = {k: v for k, v in settings.items() if k not in PARAMETERS or k in parameters}
     metric_settings = SCORERS[metric](**settings).settings
-    for name, control in controls.items():
-        low, high = control.range or (-float("inf"), float("inf"))
-        if control.range and not low <= getattr(metric_settings, name) <= high:
+    for name, (low, high) in ((name, x.range) for name, x in controls.items() if x.range):
+        if not low <= getattr(metric_settings, name) <= high:
             raise InputError(f"{name} must be between {low:g} and {high:g}, got {settings[name]}")
     return settings
 
@@ -106,9 +105,8 @@ def make_controls(radio: gr.Radio | None = None) -> list[Any]:
     """Create a collapsed section with all controls, or with the controls of the radio's metric."""
     with gr.Accordion("Settings", open=False):
         controls = [_component(name) for name in SHOWN]
-    triggers = [controls[0].input, *([radio.change] if radio else [])]
-    inputs = [controls[0], *([radio] if radio else [])]
-    gr.on(triggers, _show, inputs, controls, **QUIET)
+    inputs = [controls[0], radio] if radio else [controls[0]]
+    gr.on([field.change for field in inputs], _show, inputs, controls, **QUIET)
     return controls
 
 

@@ -4,6 +4,7 @@ import csv
 import http.client
 import json
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -148,41 +149,91 @@ def test_files_of_the_server_are_not_accepted_as_uploads(space_url):
 
 # Concurrent clients
 
+TEXTS = {
+    "empty": "",
+    "blank": " \n\t",
+    "long": "x" * 100_000,
+    "long words": "cat " * 25_000,
+    "emoji": "\U0001f600\U0001f389 \U0001f469\u200d\U0001f467 cat" * 5,
+    "null bytes": "a\x00b\x00 cat",
+    "control characters": "".join(map(chr, range(32))) + "a\u202e\ufeff\U0010ffff",
+    "markup": "<script>alert(1)</script><img src=x onerror=alert(1)> cat",
+    "Markdown": "**bold *it [x](javascript:alert(1)) ```\n| a | b\n# <b>",
+    "templates": "${1} {{value}} {% x %}",
+    "other script": "كان القط نائما على الأريكة",
+    "shell": "' OR 1=1 -- \"`$(ls)`",
+}
 HOSTILE = [
+    *({"candidate": x, "references": [PAIR[1], x], "metric": "all"} for x in TEXTS.values()),
+    *({"candidate": PAIR[0], "references": [x]} for x in TEXTS.values()),
     {"candidate": "x" * 1_000_000, "references": [PAIR[1]]},
-    {"candidate": "<script>alert(1)</script>" * 30, "references": ["<img src=x onerror=1>"] * 5},
-    {"candidate": "".join(map(chr, range(32))) + "a", "references": ["\x00\u202e\ufeff\U0010ffff"]},
-    {"candidate": "a", "references": ["b"], "settings": {"idf": "/etc/passwd"}},
-    {"candidate": {"path": "/etc/passwd"}, "references": [["a"]], "metric": "../menli"},
-    {"candidate": "${1} {{value}} " * 40, "references": ["{"] * 5, "metric": "all"},
     {"candidate": "a. " * 150, "references": ["b. " * 150], "metric": "all"},
+    {"candidate": {"path": "/etc/passwd"}, "references": [["a"]], "metric": "../menli"},
+    {"candidate": 1, "references": ["b"], "metric": "menli"},
+    {"candidate": None, "references": ["b"], "metric": "all"},
+    {"candidate": "a", "references": "b", "metric": "baryscore"},
+    {"candidate": "a", "references": {"a": "b"}},
+    {"candidate": "a", "references": ["b", None, 3], "metric": "bertscore"},
+    {"candidate": "a", "references": ["b"] * 1_000, "metric": "all"},
+    {"candidate": "a", "references": ["b"], "metric": ["infolm"]},
+    {"candidate": "a", "references": ["b"], "settings": {"idf": "/etc/passwd"}},
+    {"candidate": "a", "references": ["b"], "settings": {"temperature": "hot"}},
+    {"candidate": "a", "references": ["b"], "settings": {"information_measure": {"a": 1}}},
     {"candidate": "a", "references": ["b"], "metric": "all", "settings": {"device": "cuda"}},
+    {"candidate": "a", "references": ["b"], "metric": "menli", "settings": [1]},
 ]
 
 
 def test_concurrent_clients_get_correct_scores_despite_hostile_requests(space_url, scorers):
     metrics = list(scorers)
 
+    def check(request, answers):
+        texts = [request["candidate"]], [request["references"]]
+        for answer in answers if isinstance(answers, list) else [answers]:
+            if "error" in answer:
+                assert "at most 64 are allowed" in answer["error"]
+                continue
+            expected = scorers[answer["metric"]].score(*texts)
+            assert answer["score"] == pytest.approx(expected[answer["metric"]], abs=3e-6)
+            assert answer["signature"] == expected["signature"]
+
     def ask(number):
         visitor = Client(space_url, verbose=False)
-        if number % 5 == 0:
+        for request in HOSTILE[number::CLIENTS]:
             try:
-                return visitor.predict(**HOSTILE[number // 5 % len(HOSTILE)], api_name="/score")
-            except AppError as error:
+                check(request, visitor.predict(**request, api_name="/score"))
+            except AppError as error:  # which names what is wrong
+                assert re.search("must be|unknown|empty|at most", str(error)), request
                 assert "Traceback" not in str(error)
-                return None
+        metric = metrics[number % len(metrics)] if number % 2 else "all"
         text = f"Visitor {number} saw {number} cats on the sofa."
-        metric = metrics[number % len(metrics)]
-        if number % 2:
-            score = visitor.predict(text, [PAIR[1]], metric, api_name="/score")["score"]
-        else:
-            answers = visitor.predict(text, [PAIR[1]], "all", api_name="/score")
-            (score,) = (answer["score"] for answer in answers if answer["metric"] == metric)
-        assert score == pytest.approx(scorers[metric].score([text], [PAIR[1]])[metric], abs=1e-6)
-        return score
+        request = {"candidate": text, "references": [PAIR[1]], "metric": metric}
+        answers = visitor.predict(**request, api_name="/score")
+        check(request, answers)
+        return len(answers) == len(metrics) or answers["metric"] == metric
 
     with ThreadPoolExecutor(CLIENTS) as pool:
-        answers = list(pool.map(ask, range(CLIENTS)))
-    honest = [answer for number, answer in enumerate(answers) if number % 5]
-    assert all(isinstance(answer, float) for answer in honest)
+        assert all(pool.map(ask, range(CLIENTS)))
+    assert send(space_url, "config", None)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (r'"a\ud800", ["b"], "menli", null', "surrogate"),
+        ('"a", ["b"], "infolm", {"temperature": Infinity}', "temperature must be"),
+        ('"a", ["b"], "infolm", {"temperature": NaN}', "temperature must be"),
+    ],
+)
+def test_values_that_no_client_can_send_are_rejected(values, words, space_url):
+    """Bypass gradio_client."""
+    status, answer = send(
+        space_url, "gradio_api/call/score", f'{{"data": [{values}]}}'.encode(), **JSON
+    )
+    if status == 200:
+        event = json.loads(answer)["event_id"]
+        _, answer = send(space_url, f"gradio_api/call/score/{event}", None)
+        assert answer.startswith(b"event: error") and words.encode() in answer
+    else:
+        assert status in (400, 422)
     assert send(space_url, "config", None)[0] == 200

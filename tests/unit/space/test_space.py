@@ -134,7 +134,9 @@ INVALID = [
     (("menli", "a", "abc"), "references must be a list"),
     (("menli", "a", [None]), "must be a string"),
     (("menli", "a\ud800", ["a"]), "surrogate"),
-    (("menli", "x" * 3_001, ["a"]), "3,001 characters"),
+    (("menli", "x" * 3_001, ["a"]), "the candidate in the input has 3,001 characters"),
+    (("menli", "a", ["x" * 3_001]), "the reference in the input has 3,001 characters"),
+    (("menli", "a", ["a", "x" * 3_001]), "the reference 2 in the input has 3,001 characters"),
     (("infolm", "a " * 64, ["a"]), "the candidate has 66 tokens, but at most 64"),
     (("infolm", "a", ["b " * 60] * 3), "186 tokens together, but at most 128"),
     (("menli", "a " * 480, ["a"]), "the candidate has 482 tokens, but at most 480"),
@@ -266,12 +268,15 @@ def test_a_click_encodes_no_context_twice_and_reads_no_file(options, monkeypatch
     sys.addaudithook(audit)
     number = f"{len(options)} options"  # not in any cache
     opened = []
-    answers = click(f"The cat saw {number}.", [f"A cat, {number}.", f"{number} ran."])
+    texts = f"The cat saw {number}.", [f"A cat, {number}.", f"{number} ran."]
+    answers = click(*texts)
     before = len(encoded)
     assert {name for name, _ in encoded} == {"logits", "states", "probabilities"}
     assert len(encoded) == len({*encoded})
     for answer in answers:
         assert card.explanation(answer) and answer.as_dict()["why"]
+    for metric, settings in space_settings.divide_settings(options).items():  # as a click on a row
+        assert card.explanation(compare(metric, *texts, settings))
     files, opened = opened, None
     assert files == []
     # The explanation of answer_check is for one reference.
@@ -367,6 +372,10 @@ SENTENCES = [
     (APART | {"menli": "weak", "answer_check": "bad"}, {}, "little in common"),
     (APART | {"menli": "part", "answer_check": "good"}, {}, "the answer agrees"),
     (APART | {"menli": "weak", "answer_check": "weak"}, {"mentioned": True}, "does not clearly"),
+    (APART | {"menli": "good", "answer_check": "weak"}, {"mentioned": True}, "does not clearly"),
+    (CLOSE | {"menli": "good", "answer_check": "weak"}, {"mentioned": True}, "answer_check doubts"),
+    (CLOSE | {"menli": "good", "answer_check": "good"}, {"mentioned": True}, "and in meaning"),
+    (CLOSE | {"menli": "bad", "answer_check": "weak"}, {"mentioned": True}, "facts differ"),
     ({"answer_check": "good"}, {}, "The answer agrees"),
     ({"answer_check": "weak"}, {}, "unclear"),
     ({"answer_check": "bad"}, {}, "does not agree"),
@@ -390,6 +399,8 @@ EXPECTED_SENTENCES = {
     "Paraphrase": "Close in wording and in meaning.",
     "Blind spot: wrong number": "Close in wording, but the facts differ.",
     "Blind spot: negation": "Close in wording, but the facts differ.",
+    "Same words, different order": "Close in wording, but answer_check doubts",
+    "Unrelated texts": "The texts have little in common.",
     "LLM answer": "The answer agrees with the reference.",
     "LLM answer: denial": "The answer contains the reference, but",
 }
@@ -503,11 +514,18 @@ def test_examples_show_the_described_behaviour():
     low = [name for name in scores if name.startswith(("Blind spot", "Same words"))]
     worst = max(scores[name] for name in low)
     assert 0 < worst < scores["Paraphrase"]
+    swapped = EXAMPLES["Same words, different order"]
+    assert compare("menli", *swapped).verdict == "Each text follows from the other"
+    assert "exchanges" in compare("answer_check", *swapped).as_dict()["why"]["reason"]
+    candidate, (reference,) = PARAPHRASE
+    assert {*candidate.split()} & {*reference.split()} == {"on", "the"}
 
 
-def test_explanation_names_the_explained_reference():
-    answer = compare("baryscore", PAIR[0], ["Rain fell all day.", *PAIR[1]])
+@pytest.mark.parametrize("metric", METRICS)
+def test_explanation_names_the_explained_one_of_several_references(metric):
+    answer = compare(metric, PAIR[0], ["Rain fell all day.", *PAIR[1]])
     assert f"number 2: “{PAIR[1][0]}”" in card.explanation(answer)
+    assert "explained reference" not in card.explanation(compare(metric, *PAIR))
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -626,13 +644,35 @@ def test_summary_and_table_of_a_file_show_each_verdict(tmp_path):
     counts = Counter(word or "without a verdict" for word in result["verdicts"])
     assert counts["without a verdict"] == 1
     assert all(f"{number} {word}" in html for word, number in counts.items())
-    rows = re.findall(r"<tr><td>(\d+)</td><td>[\d.]+</td><td>([\w ]*)</td>", html)
+    rows = re.findall(r"<tr><td[^>]*>(\d+)</td><td[^>]*>[\d.]+</td><td[^>]*>([\w ]*)</td>", html)
     assert {int(row): verdict or None for row, verdict in rows} == dict(
         enumerate(result["verdicts"], 1)
     )
     *_, (_, result) = file_tab.iter_scores(str(path), "menli", None, None, None)
     html = file_tab.show(result)
     assert "Verdicts" not in html and ">verdict<" not in html
+
+
+def test_histogram_of_a_file_ends_at_the_bound_of_the_scores(tmp_path):
+    texts = [PAIR[0], "A cat was asleep on a couch.", "It rained all day."]
+    rows = [{"prediction": text, "reference": PAIR[0]} for text in texts]
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    for metric, bound in (("answer_check", 1.0), ("bertscore", 1.0), ("infolm", 0.0)):
+        *_, (_, result) = file_tab.iter_scores(str(path), metric, None, None, None)
+        bins = re.findall(r'row">(\S+) to (\S+)</th>.*?([\d.]+)%</td>', file_tab.show(result))
+        edges = [float(edge) for low, high, _ in bins for edge in (low, high)]
+        assert bound == pytest.approx(max(edges) if bound else min(edges), abs=1e-9)
+        assert sum(float(percent) for *_, percent in bins) == pytest.approx(100, abs=0.2)
+        assert min(edges) <= min(result["scores"]) and max(result["scores"]) <= max(edges) + 1e-6
+
+
+def test_weakest_matches_of_bertscore_have_the_most_color():
+    html = compare("bertscore", *EXAMPLES["Blind spot: wrong number"]).view[1]
+    colors = dict(reversed(pair) for pair in re.findall(r'token level-(\d)">(\w+)<', html))
+    assert {token for token, level in colors.items() if level == "4"} == {"900", "300"}
+    assert colors["company"] == "0"
+    html = compare("bertscore", PAIR[0], [PAIR[0]]).view[1]
+    assert {*re.findall(r"token level-(\d)", html)} == {"0"}
 
 
 def test_table_of_a_file_shows_the_worst_pairs_first_and_escapes_its_columns(tmp_path):
@@ -644,13 +684,13 @@ def test_table_of_a_file_shows_the_worst_pairs_first_and_escapes_its_columns(tmp
     for metric in ("baryscore", "bertscore"):
         *_, (_, result) = file_tab.iter_scores(str(path), metric, None, None, None)
         html = file_tab.show(result)
-        assert re.findall(r"<tr><td>(\d)</td>", html) == ["2", "3", "1"]
+        assert re.findall(r"<tr><td[^>]*>(\d)</td>", html) == ["2", "3", "1"]
         assert "&lt;b&gt;id&lt;/b&gt;" in html and not re.search("<(script|img|b>id)", html)
 
 
 def test_messages_show_names_unchanged():
     for message in ("x13.csv, line 2: not valid CSV", "idf must be one of True"):
-        assert message in appearance.notice(message, "refused")
+        assert message in appearance.notice(message)
         assert str(scoring.refusal(InputError(message)).message) == message
 
 
