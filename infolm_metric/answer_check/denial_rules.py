@@ -63,7 +63,8 @@ OOPS = (
     r"(?:actually,? )?let me (?:correct|count|fix|re(?:check|compute|calculate|consider|think)))"
     r"(?!\w)"
 )
-DENIALS = (
+# Plain denials.
+REFUTATIONS = (
     Rule(
         rf"\b(?:{NOT}|rather than|instead of|as opposed to)(?: {LINK}){{0,3}} \W?X",
         "It is not X.",
@@ -88,6 +89,27 @@ DENIALS = (
         rf"(?: (?:about|it|{LINK})){{0,3}} X",
         "There is no evidence that X did it.",
     ),
+    Rule(rf"X\W? (?:\w+ )?{IS} {WRONG}", "X is wrong."),
+    Rule(
+        rf"X\b{GAP}\b(?:but|however),? (?:that|this|it|they){IS} {WRONG}", "X, but that is wrong."
+    ),
+    Rule(
+        rf"(?:^that|\b(?:claim|idea|belief|notion|answer)) {GAP}X{GAP}{IS} {WRONG}",
+        "The answer X is wrong.",
+    ),
+    Rule(
+        r"\b(?:false|untrue|incorrect|wrong|not true|myth|misconception|mistake)"
+        r" (?:to (?:say|think|claim|assume|believe) )?that [^.,;:!?\nX]{0,60}X",
+        "It is false that X did it.",
+    ),
+    Rule(
+        r"\b(?:mentioned|named|listed|grouped|discussed) (?:together|along|alongside)? ?with\b"
+        r"[^.;!?\n]{0,99}X",
+        "It is often mentioned together with X.",
+    ),
+)
+DENIALS = (
+    *REFUTATIONS,
     Rule(
         rf"^(?:[^,.;X]{{1,40}}, )?(?:\w+ )?X (?:{AUXILIARY}(?:n't| not)|never|cannot|can't) "
         r"(?!(?:only|just|merely|simply|surprisingly|far)\b|to be confused|[^.;X]{1,40} but\b)",
@@ -229,14 +251,6 @@ DENIALS = (
         rf"X {LOST}\b[^.!?\n]{{0,40}}(?:[,;]|\b(?:so|but|and)\b)[^.!?\n]{{0,60}}{WON}",
         "X turned down the part, and it was played by Y.",
     ),
-    Rule(rf"X\W? (?:\w+ )?{IS} {WRONG}", "X is wrong."),
-    Rule(
-        rf"X\b{GAP}\b(?:but|however),? (?:that|this|it|they){IS} {WRONG}", "X, but that is wrong."
-    ),
-    Rule(
-        rf"(?:^that|\b(?:claim|idea|belief|notion|answer)) {GAP}X{GAP}{IS} {WRONG}",
-        "The answer X is wrong.",
-    ),
     Rule(
         rf"\b(?:every(?:one|body)|many|most|people|you|some)\b[^.;X]{{0,20}}\b(?:think|assume|say|"
         rf"guess|believe|name)\b{GAP}X{GAP}\b(?:but|yet)\b",
@@ -253,11 +267,6 @@ DENIALS = (
         rf"(?: {LINK}){{0,2}} X|(?:would have|would've|'d have|used to) "
         rf"(?:guessed?|said|say|thought|think|assumed?|expect(?:ed)?|believed?)\b{GAP}X",
         "I would have guessed X.",
-    ),
-    Rule(
-        r"\b(?:false|untrue|incorrect|wrong|not true|myth|misconception|mistake)"
-        r" (?:to (?:say|think|claim|assume|believe) )?that [^.,;:!?\nX]{0,60}X",
-        "It is false that X did it.",
     ),
     Rule(
         rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} "
@@ -423,6 +432,7 @@ ADDITION = re.compile(
     r"(?!(?:In|On|At|By|For|During|From|After|Before|Yes|No|Of|With|As)\b)"
     rf"(?P<name>{NAME_WORD}(?: {NAME_WORD}){{0,4}}), "
     r"(?:(?:who|whom|which|whose|where)\b[^,;]*"
+    rf"(?:,? (?:and |or )?{NAME_WORD}(?: {NAME_WORD}){{0,4}})*"
     r"|(?:an?|the|one of|married|based|[A-Z]\w{1,30}'s)\b(?:(?! (?:is|was|are|were|has|had|"
     r"did)\b)[^,;])*)"
 )
@@ -508,6 +518,10 @@ CHOICES = (
     Rule(
         rf"X[,;]? (?:or )?alternatively\b|\balternatively,? (?:{LINK} )?X",
         "X, or alternatively Y.",
+    ),
+    Rule(
+        r"X\b[^.;!?\n]{0,80}\b(?:can|could|may|might) (?:all|both|each|equally) be\b",
+        "X and Y can both be defended.",
     ),
     Rule(
         rf"\b(?:could|might|may) be {GAP}X[;,][^.!?\n]{{0,40}}\b(?:could|might|may) (?:\w+ )?be\b",

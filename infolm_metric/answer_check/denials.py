@@ -29,6 +29,7 @@ from infolm_metric.answer_check.denial_rules import (
     NUMBERED,
     OOPS,
     OUTDONE,
+    REFUTATIONS,
     REPLACED,
     SLASHES,
     SO,
@@ -124,6 +125,19 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
             return None
         denial = denial or statements[index]
     return denial
+
+
+def refutes(statement: str, reference: str) -> bool:
+    """Return True if a statement denies a reference plainly, whatever the others say.
+
+    >>> refutes("It is not Rome.", "Rome"), refutes("While Rome is larger, it is Turin.", "Rome")
+    (True, False)
+    """
+    expected = reference_tokens(reference)
+    if NEGATIVES.intersection(token.key for token in expected):
+        return False
+    text = mark_mentions(statement, expected)
+    return text.count("X") == 1 and any(re.search(rule.pattern, text) for rule in REFUTATIONS)
 
 
 def is_corrected_to(statements: Sequence[str], reference: str) -> bool:

@@ -14,19 +14,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from infolm_metric.answer_check.denials import find_denial, offers_candidates
+from infolm_metric.answer_check.denials import offers_candidates, refutes
 from infolm_metric.answer_check.final_answer import final_answer, plain_reference
 from infolm_metric.answer_check.statements import split_statements
 from infolm_metric.answer_check.tokens import Token, answer_tokens, is_copy, reference_tokens
 
-# Factors for an answer that denies a reference somewhere, or offers it among other candidates.
-DENIED, LISTED = 0.1, 0.1
+# Factor for an answer that denies a reference somewhere, offers it among other candidates, or is a
+# list. Fewer than 3% of the honest correct answers have a score below it.
+PENALTY = 0.3
 LONGEST_REPEAT = 12  # tokens of a repeated phrase, and statements that are compared
 ECHO = 0.8  # fraction of a statement's words in an earlier statement that repeats it
 # Words before length is penalized: 97% of the correct answers in EVOUNA and DIVER-QA are shorter.
 # The factor decreases by LENGTH_SLOPE per further word.
 USUAL_WORDS, LENGTH_SLOPE, LONG = 200, 0.001, 0.25
-FILLER = 0.4  # largest decrease for statements that are unrelated to question and reference
+FILLER = 0.3  # largest decrease for statements that are unrelated to question and reference
+# Factor for an answer of several statements that names a reference only in the middle.
+BURIED, MANY_STATEMENTS = 0.5, 4
 BARE = 9  # words of an answer that offers two candidates and contains no word of the prompt
 MIN_ITEMS = 4  # of a bare list, and tokens of a bare list of keywords
 # Largest mean number of words per item of a bare list, and of a list of at least MANY_ITEMS.
@@ -41,6 +44,10 @@ FUNCTION_WORDS = frozenset(
 )
 CONNECTIVES = frozenset(("so", "thus", "therefore", "hence", "indeed", "again", "yes", "certainly"))
 QUOTES = re.compile(r"[\"“”„«»*()\[\]]")
+# Several other names in brackets.
+ALIASES = re.compile(
+    r"\((?:also (?:known as|called)|a\.?k\.?a\.?|or)\b[^(),]*,[^(),]*(?:,| and | or )[^()]*\)"
+)
 # Words without which `offers_candidates` finds nothing.
 CHOICE = re.compile(r"(?i)\bor\b|[/:]|\bbetween\b|\b(?:candidates|possibilities|options)\b")
 
@@ -154,15 +161,15 @@ def _echoes(completion: Completion) -> set[int]:
 
 
 def denial(completion: Completion) -> float:
-    """Return DENIED for an answer that denies a reference, even if it also asserts it.
+    """Return PENALTY for an answer that denies a reference, even if it also asserts it.
 
     >>> [denial(Completion(x, ["Paris"])) for x in ("It is Paris. Not Paris.", "Not Rome. Paris.")]
-    [0.1, 1.0]
+    [0.3, 1.0]
     """
     return (
-        DENIED
+        PENALTY
         if any(
-            find_denial([QUOTES.sub("", statement)], reference)
+            refutes(QUOTES.sub("", statement), reference)
             for statement in completion.mentions
             for reference in completion.references
         )
@@ -171,15 +178,17 @@ def denial(completion: Completion) -> float:
 
 
 def candidates(completion: Completion) -> float:
-    """Return LISTED for an answer that offers a reference among other candidates.
+    """Return PENALTY for an answer that offers a reference among other candidates.
 
     These are candidates in one statement, two of them and little else, or statements that differ
     only in the candidate.
 
     >>> answers = "Either Rome or Paris.", "It is Paris. It is Rome.", '"Rome" or "Paris"'
     >>> [candidates(Completion(answer, ["Paris"])) for answer in answers]
-    [0.1, 0.1, 0.1]
+    [0.3, 0.3, 0.3]
     """
+    if ALIASES.search(completion.text) and not any(map(ALIASES.search, completion.references)):
+        return PENALTY
     text = QUOTES.sub("", completion.text)
     wanted = {word for words in completion.reference_words for word in words}
     if CHOICE.search(text):
@@ -188,18 +197,18 @@ def candidates(completion: Completion) -> float:
         if completion.words.count("or") > usual and not (
             len(others) > BARE or others.intersection(completion.prompt_words)
         ):
-            return LISTED
+            return PENALTY
         if offers_candidates(
             [QUOTES.sub("", x) for x in completion.statements], completion.references
         ):
-            return LISTED
+            return PENALTY
     mentions = set(completion.mentions)
     recent: list[tuple[list[str], bool]] = []
     for statement, keys in zip(completion.statements, completion.keys, strict=True):
         mentioned = statement in mentions
         for other, known in recent:
             if mentioned != known and _same_frame(keys, other, wanted):
-                return LISTED
+                return PENALTY
         recent = [*recent, (keys, mentioned)][-LONGEST_REPEAT:]
     return 1.0
 
@@ -222,7 +231,7 @@ def bare_list(completion: Completion) -> float:
     The factor is the number of items of the longest reference divided by the answer's.
 
     >>> bare_list(Completion("Rome, Paris, Oslo, Bern, Bonn", ["Paris"]))
-    0.2
+    0.3
     >>> bare_list(Completion("Rome, Paris, Oslo, Bern and Bonn", ["Bonn, Rome, Paris, Oslo"]))
     1.0
     """
@@ -242,7 +251,7 @@ def bare_list(completion: Completion) -> float:
         re.findall(r"\w+", completion.text.lower())
     ):
         factor = min(factor, longest / len(words))
-    return factor
+    return max(PENALTY, factor)
 
 
 def _items(text: str) -> list[str]:
@@ -276,7 +285,7 @@ def filler(completion: Completion) -> float:
 
     >>> filler(Completion("It is Paris.", ["Paris"]))
     1.0
-    >>> filler(Completion("It is Paris. I hope this helps.", ["Paris"])) < 0.8
+    >>> filler(Completion("It is Paris. I hope this helps.", ["Paris"])) < 0.9
     True
     """
     known = {word for words in completion.reference_words for word in words}
@@ -296,6 +305,30 @@ def filler(completion: Completion) -> float:
     return 1 - FILLER * unrelated / max(1, len(completion.words))
 
 
+def buried(completion: Completion) -> float:
+    """Return BURIED for an answer whose only mention of a reference is in its middle.
+
+    Such answers often discuss several candidates, each in a statement that names another one.
+
+    >>> essay = "Some prefer Rome. Others name Paris. Oslo is cold. It may end in Bern."
+    >>> buried(Completion(essay, ["Paris"])), buried(Completion(essay, ["Rome"]))
+    (0.5, 1.0)
+    """
+    mentions = set(completion.mentions)
+    places = [i for i, text in enumerate(completion.statements) if text in mentions]
+    if len(completion.statements) < MANY_STATEMENTS or len(places) != 1:
+        return 1.0
+    others = [
+        any(
+            token.text[0].isupper() and token.key not in completion.prompt_words
+            for token in tokens[1:]
+        )
+        for tokens in completion.tokens
+    ]
+    inside = 0 < places[0] < len(completion.statements) - 1
+    return BURIED if inside and sum(others) > 2 else 1.0
+
+
 def length(completion: Completion) -> float:
     """Return a factor that decreases with the number of words beyond ordinary answers.
 
@@ -307,4 +340,4 @@ def length(completion: Completion) -> float:
     return max(LONG, 1 - LENGTH_SLOPE * extra)
 
 
-PENALTIES = (repetition, denial, candidates, bare_list, copied_prompt, filler, length)
+PENALTIES = (repetition, denial, candidates, bare_list, copied_prompt, filler, buried, length)

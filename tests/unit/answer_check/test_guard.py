@@ -11,6 +11,7 @@ from infolm_metric.answer_check.guard import (
     PENALTIES,
     Completion,
     bare_list,
+    buried,
     candidates,
     copied_prompt,
     denial,
@@ -37,6 +38,10 @@ ORDINARY = [  # answer, references
     ("She wrote Emma. Jane Austen also wrote Persuasion.", ["Jane Austen"]),
 ]
 CAUGHT = {  # penalty -> answers
+    buried: [
+        "Some say Mary Shelley. Others: Jane Austen. A few say Anne Bronte. Perhaps Ann Radcliffe.",
+        "Mary Shelley wrote. Anne Bronte did too. Jane Austen is read. It was Ann Radcliffe.",
+    ],
     repetition: [
         "Jane Austen " * 3,
         "Jane Austen JANE AUSTEN jane austen",
@@ -54,6 +59,7 @@ CAUGHT = {  # penalty -> answers
     candidates: [
         "Jane Austen or Mary Shelley or Anne Bronte.",
         '"Jane Austen" or "Mary Shelley"',
+        "Jane Austen (also known as Mary Shelley, Anne Bronte and Fanny Burney)",
         "Jane Austen or Mary Shelley",
         "The answer is Jane Austen. The answer is Mary Shelley.",
         "The author is Mary Shelley, a novelist.\nThe author is Jane Austen, a novelist.",
