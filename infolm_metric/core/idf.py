@@ -132,7 +132,7 @@ class IDF:
     @classmethod
     def from_corpus(
         cls,
-        corpus: Any,
+        corpus: object,
         tokenizer: PreTrainedTokenizerBase,
         *,
         max_length: int | None = None,

@@ -241,7 +241,7 @@ class Scorer(ABC, Generic[S]):
             return run.with_statistics(counted)
 
     def make_baseline(
-        self, texts: Sequence[str], pairs: int, references: int, **changed: Any
+        self, texts: Sequence[str], pairs: int, references: int, **changed: object
     ) -> Baseline:
         """Compute a baseline from pairs of unrelated texts in a corpus.
 

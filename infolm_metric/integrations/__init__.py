@@ -8,6 +8,7 @@ from typing import Any
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text, is_blank, is_missing
+from infolm_metric.core.settings import Settings
 from infolm_metric.metrics import find
 
 
@@ -28,7 +29,7 @@ def require(package: str) -> Iterator[None]:
         ) from error
 
 
-def check_one_score(settings: Any) -> None:
+def check_one_score(settings: Settings) -> None:
     """Raise InputError if the settings request several scores."""
     if settings.several:
         raise InputError(
@@ -55,7 +56,7 @@ def load_sample_scorer(name: str, settings: Mapping[str, Any]) -> Any:
     return scorer
 
 
-def present_references(name: str, references: Any) -> list[str]:
+def present_references(name: str, references: object) -> list[str]:
     """Return a row's references without blank and missing ones, or None if all are missing.
 
     `references` is a string, a list of strings or None. `name` is its name in messages. Raises

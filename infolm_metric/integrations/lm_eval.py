@@ -26,7 +26,7 @@ with require("lm-eval"):
     from lm_eval.api.registry import register_aggregation, register_metric
 
 # A document's references, the model's output, and the settings.
-Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
+Item: TypeAlias = tuple[list[str], str, dict[str, object]]
 # Verdicts by the name of the metric that reports their fraction.
 FRACTIONS = {f"answer_check_{word.replace(' ', '_')}": word for word in VERDICTS}
 
@@ -37,7 +37,7 @@ def load_scorer(name: str) -> Scorer[Any]:
     return find(name).scorer_type()()
 
 
-def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
+def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: object) -> Item:
     """Return a document's references, output and settings, to be scored with the whole corpus.
 
     `references` contains the document's references, or a single entry with the list of references.
@@ -58,9 +58,9 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
 
 def document_metric(name: str) -> Callable[..., Item]:
     """Return the function that lm-eval calls for each document. It checks the arguments."""
-    checked: list[dict[str, Any]] = []
+    checked: list[dict[str, object]] = []
 
-    def check(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
+    def check(references: Sequence[Any], predictions: Sequence[str], **settings: object) -> Item:
         try:
             if settings not in checked:
                 check_one_score(load_scorer(name).settings.replace(**settings))
@@ -131,7 +131,9 @@ def _warn_about_missing(left_out: int, documents: Sequence[Item]) -> None:
         warnings.warn(f"infolm: {problem}.", stacklevel=user_stacklevel())
 
 
-def _register(name: str, function: Any, aggregation: str, higher_is_better: bool) -> None:
+def _register(
+    name: str, function: Callable[..., object], aggregation: str, higher_is_better: bool
+) -> None:
     options = {"higher_is_better": higher_is_better, "aggregation": aggregation}
     register_metric(metric=name, output_type="generate_until", **options)(function)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -35,7 +35,7 @@ class Reward:
         return f"{self.scorer.settings.metric}_reward"
 
     def __call__(
-        self, prompts: Any = None, completions: Any = (), **columns: Any
+        self, prompts: object = None, completions: object = (), **columns: object
     ) -> list[float | None]:
         """Return the reward of each completion. None for rows without a reference.
 
@@ -126,7 +126,7 @@ def reward(
     return Reward(scorer, reference_column, is_answer_check if guard is None else guard)
 
 
-def _questions(prompts: Any, size: int) -> list[str]:
+def _questions(prompts: object, size: int) -> list[str]:
     """Return the last user message of each prompt, or empty strings without prompts."""
     if prompts is None:
         return [""] * size
@@ -145,7 +145,7 @@ def _questions(prompts: Any, size: int) -> list[str]:
     ]
 
 
-def completion_text(completion: Any, name: str = "completion") -> str:
+def completion_text(completion: object, name: str = "completion") -> str:
     """Return a completion's text: the string itself, or the text of the last assistant message.
 
     A message without a role counts as an assistant message. Images, reasoning, tool calls and other
@@ -166,7 +166,7 @@ def completion_text(completion: Any, name: str = "completion") -> str:
     return _last_text(completion, name, (None, "assistant"))
 
 
-def _last_text(messages: Any, name: str, roles: tuple[str | None, ...]) -> str:
+def _last_text(messages: str | Sequence[object], name: str, roles: tuple[str | None, ...]) -> str:
     """Return a string, or the text of the last message whose role is one of `roles`."""
     if isinstance(messages, str):
         return messages
@@ -180,7 +180,7 @@ def _last_text(messages: Any, name: str, roles: tuple[str | None, ...]) -> str:
     return last
 
 
-def content_text(content: Any, name: str) -> str:
+def content_text(content: object, name: str) -> str:
     """Return the text of a message's content: None, a string, or a list of parts."""
     if content is None:  # a tool call
         return ""

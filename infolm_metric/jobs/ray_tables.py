@@ -209,7 +209,9 @@ def open_tables(files: TableFiles, schema: Schema) -> ray.data.Dataset:
     return paths.map_batches(read, batch_size=None, num_cpus=0)
 
 
-def _read_blocks(batch: Any, read: Reader, schema: Schema) -> Iterator[pyarrow.Table]:
+def _read_blocks(
+    batch: Mapping[str, Sequence[str]], read: Reader, schema: Schema
+) -> Iterator[pyarrow.Table]:
     """Yield the rows of files as tables."""
     for path in batch["path"]:
         for rows in batches(read(str(path)), ROWS):

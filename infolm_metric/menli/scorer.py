@@ -143,7 +143,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
         return run
 
     def make_baseline(
-        self, texts: Sequence[str], pairs: int, references: int, **changed: Any
+        self, texts: Sequence[str], pairs: int, references: int, **changed: object
     ) -> Baseline:
         """Compute a baseline, and for a combination also the other metric's, if there is none."""
         settings = self.settings.replace(**changed)

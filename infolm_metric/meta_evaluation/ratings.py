@@ -24,6 +24,7 @@ from os import PathLike, fspath
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.inputs import as_list
@@ -220,20 +221,20 @@ def read_ratings(
     )
 
 
-def check_varies(name: str, values: Any) -> None:
+def check_varies(name: str, values: npt.ArrayLike) -> None:
     """Raise InputError if all values except NaN are equal, or all are NaN.
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):
     infolm_metric.InputError: column 'fluency': all 2 values are 3, so correlations are ...
     """
-    values = np.asarray(values, dtype=float)
-    values = values[~np.isnan(values)]
-    if not len(values):
+    scores = np.asarray(values, dtype=float)
+    scores = scores[~np.isnan(scores)]
+    if not len(scores):
         raise InputError(f"{name}: no values. Add values, or leave it out.")
-    if (values == values[0]).all():
+    if (scores == scores[0]).all():
         raise InputError(
-            f"{name}: all {len(values)} values are {values[0]:g}, so correlations are undefined. "
+            f"{name}: all {len(scores)} values are {scores[0]:g}, so correlations are undefined. "
             "Leave it out."
         )
 
