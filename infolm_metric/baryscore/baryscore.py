@@ -1,4 +1,28 @@
-"""BaryScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
+"""BaryScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
+
+Examples:
+    >>> from infolm_metric import BaryScore
+    >>> baryscore = BaryScore(model_name_or_path="bundled")  # or evaluate.load("baryscore", ...)
+    >>> results = baryscore.compute(
+    ...     predictions=["The cat sat on the mat.", "It rained all day."],
+    ...     references=["The cat sat on the mat.", "The sun shone from morning to evening."],
+    ... )
+    >>> list(results)
+    ['baryscore', 'scores', 'higher_is_better', 'signature', 'warnings']
+    >>> results["scores"][0], results["scores"][1] > 0
+    (0.0, True)
+
+    Several references, all layers, uniform token weights:
+
+    >>> results = baryscore.compute(
+    ...     predictions=["It rained all day."],
+    ...     references=[["It was dry all day.", "It rained all day."]],
+    ...     layers="all",
+    ...     idf=False,
+    ... )
+    >>> results["scores"]
+    [0.0]
+"""
 
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.core import evaluate_metric
@@ -23,31 +47,7 @@ _CITATION = r"""
 }
 """
 
-_EXAMPLES = """
-    >>> from infolm_metric import BaryScore
-    >>> baryscore = BaryScore(model_name_or_path="bundled")  # or evaluate.load("baryscore", ...)
-    >>> results = baryscore.compute(
-    ...     predictions=["The cat sat on the mat.", "It rained all day."],
-    ...     references=["The cat sat on the mat.", "The sun shone from morning to evening."],
-    ... )
-    >>> list(results)
-    ['baryscore', 'scores', 'higher_is_better', 'signature', 'warnings']
-    >>> results["scores"][0], results["scores"][1] > 0
-    (0.0, True)
-
-    Several references, all layers, uniform token weights:
-
-    >>> results = baryscore.compute(
-    ...     predictions=["It rained all day."],
-    ...     references=[["It was dry all day.", "It rained all day."]],
-    ...     layers="all",
-    ...     idf=False,
-    ... )
-    >>> results["scores"]
-    [0.0]
-"""
-
-__test__ = {"examples": _EXAMPLES}  # doctests
+_EXAMPLES = (__doc__ or "").partition("Examples:")[2]
 
 
 class BaryScore(evaluate_metric.EvaluateMetric):

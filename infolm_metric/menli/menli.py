@@ -1,28 +1,6 @@
-"""MENLI for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
+"""MENLI for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
 
-from infolm_metric.core import evaluate_metric
-from infolm_metric.menli.scorer import MENLIScorer
-
-_DESCRIPTION = """\
-MENLI uses a natural language inference (NLI) model to decide whether a text follows from its
-reference, and the reference from the text. The score is a linear function of the probabilities of
-entailment, neutrality and contradiction. Higher is better. MENLI detects changed numbers, names and
-negations, to which similarity metrics are nearly blind, and can be combined with such a metric.
-"""
-
-_CITATION = r"""
-@article{chen2023menli,
-  title = {{MENLI}: Robust Evaluation Metrics from Natural Language Inference},
-  author = {Chen, Yanran and Eger, Steffen},
-  journal = {Transactions of the Association for Computational Linguistics},
-  volume = {11},
-  pages = {804--825},
-  year = {2023},
-  doi = {10.1162/tacl_a_00576},
-}
-"""
-
-_EXAMPLES = """
+Examples:
     >>> from infolm_metric import MENLI
     >>> menli = MENLI(model_name_or_path="bundled")  # or evaluate.load("menli", ...)
     >>> results = menli.compute(
@@ -57,7 +35,29 @@ _EXAMPLES = """
     True
 """
 
-__test__ = {"examples": _EXAMPLES}  # doctests
+from infolm_metric.core import evaluate_metric
+from infolm_metric.menli.scorer import MENLIScorer
+
+_DESCRIPTION = """\
+MENLI uses a natural language inference (NLI) model to decide whether a text follows from its
+reference, and the reference from the text. The score is a linear function of the probabilities of
+entailment, neutrality and contradiction. Higher is better. MENLI detects changed numbers, names and
+negations, to which similarity metrics are nearly blind, and can be combined with such a metric.
+"""
+
+_CITATION = r"""
+@article{chen2023menli,
+  title = {{MENLI}: Robust Evaluation Metrics from Natural Language Inference},
+  author = {Chen, Yanran and Eger, Steffen},
+  journal = {Transactions of the Association for Computational Linguistics},
+  volume = {11},
+  pages = {804--825},
+  year = {2023},
+  doi = {10.1162/tacl_a_00576},
+}
+"""
+
+_EXAMPLES = (__doc__ or "").partition("Examples:")[2]
 
 
 class MENLI(evaluate_metric.EvaluateMetric):
