@@ -1,4 +1,22 @@
-"""BaryScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
+r"""BaryScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
+
+Description:
+BaryScore measures the similarity of a text to a reference by optimal transport between their
+contextual embeddings. A language model encodes each text in one pass, and each token is represented
+by the mean of its states over the last layers. The score is the minimum cost of moving the tokens
+of one text to the tokens of the other, with larger weights for rare tokens. Identical texts score
+0. Lower is better.
+
+Citation:
+@inproceedings{colombo2021automatic,
+  title = {Automatic Text Evaluation through the Lens of {W}asserstein Barycenters},
+  author = {Colombo, Pierre and Staerman, Guillaume and Clavel, Chlo{\'e} and Piantanida, Pablo},
+  booktitle = {Proceedings of the 2021 Conference on Empirical Methods in Natural Language
+    Processing},
+  pages = {10450--10466},
+  year = {2021},
+  doi = {10.18653/v1/2021.emnlp-main.817},
+}
 
 Examples:
     >>> from infolm_metric import BaryScore
@@ -27,27 +45,7 @@ Examples:
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.core import evaluate_metric
 
-_DESCRIPTION = """\
-BaryScore measures the similarity of a text to a reference by optimal transport between their
-contextual embeddings. A language model encodes each text in one pass, and each token is represented
-by the mean of its states over the last layers. The score is the minimum cost of moving the tokens
-of one text to the tokens of the other, with larger weights for rare tokens. Identical texts score
-0. Lower is better.
-"""
-
-_CITATION = r"""
-@inproceedings{colombo2021automatic,
-  title = {Automatic Text Evaluation through the Lens of {W}asserstein Barycenters},
-  author = {Colombo, Pierre and Staerman, Guillaume and Clavel, Chlo{\'e} and Piantanida, Pablo},
-  booktitle = {Proceedings of the 2021 Conference on Empirical Methods in Natural Language
-    Processing},
-  pages = {10450--10466},
-  year = {2021},
-  doi = {10.18653/v1/2021.emnlp-main.817},
-}
-"""
-
-_EXAMPLES = (__doc__ or "").partition("Examples:")[2]
+_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 
 
 class BaryScore(evaluate_metric.EvaluateMetric):

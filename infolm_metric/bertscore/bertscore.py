@@ -1,5 +1,22 @@
 """BERTScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
 
+Description:
+BERTScore measures the similarity of a text to a reference by the cosine similarity of their
+contextual embeddings. A language model encodes each text in one pass, and each token is matched
+with the most similar token in the other text. Precision is the mean similarity of the candidate's
+tokens, recall is the mean similarity of the reference's tokens, and F1 is their harmonic mean.
+Identical texts score 1. Higher is better.
+
+Citation:
+@inproceedings{zhang2020bertscore,
+  title = {{BERTScore}: Evaluating Text Generation with {BERT}},
+  author = {Zhang, Tianyi and Kishore, Varsha and Wu, Felix and Weinberger, Kilian Q. and Artzi,
+    Yoav},
+  booktitle = {International Conference on Learning Representations},
+  year = {2020},
+  url = {https://openreview.net/forum?id=SkeHuCVFDr},
+}
+
 Examples:
     >>> from infolm_metric import BERTScore
     >>> bertscore = BERTScore(model_name_or_path="bundled")  # or evaluate.load("infolm_bertscore")
@@ -26,26 +43,7 @@ Examples:
 from infolm_metric.bertscore.scorer import BERTScorer
 from infolm_metric.core import evaluate_metric
 
-_DESCRIPTION = """\
-BERTScore measures the similarity of a text to a reference by the cosine similarity of their
-contextual embeddings. A language model encodes each text in one pass, and each token is matched
-with the most similar token in the other text. Precision is the mean similarity of the candidate's
-tokens, recall is the mean similarity of the reference's tokens, and F1 is their harmonic mean.
-Identical texts score 1. Higher is better.
-"""
-
-_CITATION = r"""
-@inproceedings{zhang2020bertscore,
-  title = {{BERTScore}: Evaluating Text Generation with {BERT}},
-  author = {Zhang, Tianyi and Kishore, Varsha and Wu, Felix and Weinberger, Kilian Q. and Artzi,
-    Yoav},
-  booktitle = {International Conference on Learning Representations},
-  year = {2020},
-  url = {https://openreview.net/forum?id=SkeHuCVFDr},
-}
-"""
-
-_EXAMPLES = (__doc__ or "").partition("Examples:")[2]
+_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 
 
 class BERTScore(evaluate_metric.EvaluateMetric):

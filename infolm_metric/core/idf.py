@@ -15,7 +15,7 @@ import numpy as np
 
 from infolm_metric.core.checks import InputError, check_value, check_whole
 from infolm_metric.core.document_counts import DISTINCT, count_corpus, vocabulary_size
-from infolm_metric.core.files import write_whole
+from infolm_metric.core.files import write_text
 from infolm_metric.core.tokenization import check_max_length, tokenizer_fingerprint
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ class IDF:
             f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
             for key, value in record.items()
         )
-        write_whole(path, [("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")])
+        write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text, is_blank, is_missing
-from infolm_metric.core.settings import Settings
 from infolm_metric.metrics import find
+
+if TYPE_CHECKING:
+    from infolm_metric.core.settings import Settings
 
 
 @contextmanager

@@ -9,7 +9,6 @@ also reports the fraction of each verdict.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -17,7 +16,7 @@ from typing import Any, TypeAlias
 from infolm_metric.answer_check.verdict import LIKELY_WRONG, VERDICTS
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
-from infolm_metric.core.results import user_stacklevel
+from infolm_metric.core.results import warn_user
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.integrations import check_one_score, present_references, require
 from infolm_metric.metrics import METRICS, find
@@ -128,7 +127,7 @@ def _warn_about_missing(left_out: int, documents: Sequence[Item]) -> None:
             "target. Remove documents without a target"
         )
     for problem in problems:
-        warnings.warn(f"infolm: {problem}.", stacklevel=user_stacklevel())
+        warn_user(f"{problem}.")
 
 
 def _register(

@@ -12,7 +12,7 @@ from typing import Any
 from infolm_metric.answer_check.guard import guard as guard_factor
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text
-from infolm_metric.core.results import user_stacklevel
+from infolm_metric.core.results import warn_user
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.thinking import strip_thinking
 from infolm_metric.integrations import check_one_score, present_references
@@ -71,11 +71,10 @@ class Reward:
         rewards: list[float | None] = [None] * len(texts)
         with _warnings_once():
             if len(rows) < len(texts):
-                warnings.warn(
-                    f"infolm: {len(texts) - len(rows)} of {len(texts)} rows have no reference in "
+                warn_user(
+                    f"{len(texts) - len(rows)} of {len(texts)} rows have no reference in "
                     f"the column {column!r}. Their reward is None. Remove these rows, or add "
                     "references.",
-                    stacklevel=user_stacklevel(),
                 )
             if rows:
                 scores = self._scores([texts[row] for row in rows], [groups[row] for row in rows])

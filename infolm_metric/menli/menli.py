@@ -1,5 +1,22 @@
 """MENLI for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
 
+Description:
+MENLI uses a natural language inference (NLI) model to decide whether a text follows from its
+reference, and the reference from the text. The score is a linear function of the probabilities of
+entailment, neutrality and contradiction. Higher is better. MENLI detects changed numbers, names and
+negations, to which similarity metrics are nearly blind, and can be combined with such a metric.
+
+Citation:
+@article{chen2023menli,
+  title = {{MENLI}: Robust Evaluation Metrics from Natural Language Inference},
+  author = {Chen, Yanran and Eger, Steffen},
+  journal = {Transactions of the Association for Computational Linguistics},
+  volume = {11},
+  pages = {804--825},
+  year = {2023},
+  doi = {10.1162/tacl_a_00576},
+}
+
 Examples:
     >>> from infolm_metric import MENLI
     >>> menli = MENLI(model_name_or_path="bundled")  # or evaluate.load("menli", ...)
@@ -38,26 +55,7 @@ Examples:
 from infolm_metric.core import evaluate_metric
 from infolm_metric.menli.scorer import MENLIScorer
 
-_DESCRIPTION = """\
-MENLI uses a natural language inference (NLI) model to decide whether a text follows from its
-reference, and the reference from the text. The score is a linear function of the probabilities of
-entailment, neutrality and contradiction. Higher is better. MENLI detects changed numbers, names and
-negations, to which similarity metrics are nearly blind, and can be combined with such a metric.
-"""
-
-_CITATION = r"""
-@article{chen2023menli,
-  title = {{MENLI}: Robust Evaluation Metrics from Natural Language Inference},
-  author = {Chen, Yanran and Eger, Steffen},
-  journal = {Transactions of the Association for Computational Linguistics},
-  volume = {11},
-  pages = {804--825},
-  year = {2023},
-  doi = {10.1162/tacl_a_00576},
-}
-"""
-
-_EXAMPLES = (__doc__ or "").partition("Examples:")[2]
+_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 
 
 class MENLI(evaluate_metric.EvaluateMetric):

@@ -34,12 +34,12 @@ class MENLIRun(NLIRun[MENLISettings]):
 
     def with_statistics(self, statistics: CorpusStatistics) -> MENLIRun:
         """Return the run with the statistics that the other metric needs."""
-        other = self.other and self.other.with_statistics(statistics)
+        other = self.other and replace(self.other, run=self.other.run.with_statistics(statistics))
         return replace(self, statistics=statistics, other=other)
 
     def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Collect corpus statistics for the other metric in a combination."""
-        return self.other.count(texts) if self.other else CorpusStatistics()
+        return self.other.run.count(texts) if self.other else CorpusStatistics()
 
     def check(self, pairs: Pairs) -> None:
         """Raise an error before loading weights if the pairs cannot be scored."""
@@ -93,7 +93,7 @@ class MENLIRun(NLIRun[MENLISettings]):
     def default_fields(self) -> set[str]:
         """Return the names of the fields with default values, including the other metric's."""
         names = super().default_fields()
-        if isinstance(self.other, CombinedMetric):
+        if self.other:
             run = self.other.run
             names |= {f"{run.settings.metric}.{name}" for name in run.signature.defaults}
         return names

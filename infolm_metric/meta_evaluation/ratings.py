@@ -96,28 +96,6 @@ class Ratings:
         """Length of each text in characters, as a grid."""
         return self.grid([float(len(text)) for text in self.predictions])
 
-    def select(self, samples: Iterable[str]) -> Ratings:
-        """Return the ratings of all systems for some `samples`, in their current order.
-
-        Raises InputError if an id is unknown.
-        """
-        ids = dict.fromkeys(map(_format_name, samples))
-        for name in ids:
-            check_known("id", name, self.samples)
-        columns = np.asarray([name in ids for name in self.samples])
-        rows = np.flatnonzero(columns[self.indices[:, 1]])
-        indices = self.indices[rows]
-        indices[:, 1] = (np.cumsum(columns) - 1)[indices[:, 1]]
-        return replace(
-            self,
-            samples=tuple(name for name in self.samples if name in ids),
-            human={name: grid[..., columns] for name, grid in self.human.items()},
-            metrics={name: grid[..., columns] for name, grid in self.metrics.items()},
-            predictions=tuple(self.predictions[row] for row in rows),
-            references=tuple(self.references[row] for row in rows),
-            indices=indices,
-        )
-
 
 def read_ratings(
     rows: object,
