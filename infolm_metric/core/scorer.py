@@ -175,19 +175,19 @@ class Scorer(ABC, Generic[S]):
         settings = (self.settings if settings is None else settings).replace(**changed)
         return self.prepare(settings, statistics).signature
 
-    def matrix(self, candidates: object, references: object, **changed: object) -> np.ndarray:
+    def matrix(
+        self, candidates: object, references: object, settings: S | None = None, **changed: object
+    ) -> np.ndarray:
         """Score all `candidates` against all `references`, float64 [candidates, references].
 
         Each text is encoded once if the metric encodes texts separately and the encodings fit in
         the cache. Only one score name is allowed. If idf is False or a table, each value equals the
         score of the pair alone: to within 1e-9 if encodings do not depend on the batch (float32 on
         a CPU), and otherwise to within the tolerance of batch invariance, about 1e-5 in float32 on
-        a GPU. With idf="references", documents are counted in `references`. Raises the same errors
-        as `score`.
+        a GPU. With idf="references", documents are counted in `references`. `settings` and
+        `changed` override the scorer's settings. Raises the same errors as `score`.
         """
-        return self._matrix(candidates, references, self.settings.replace(**changed))
-
-    def _matrix(self, candidates: object, references: object, settings: S) -> np.ndarray:
+        settings = (self.settings if settings is None else settings).replace(**changed)
         inputs = {"candidates": candidates, "references": references}
         texts = {side: check_texts(side, column) for side, column in inputs.items()}
         for side, column in texts.items():
@@ -211,7 +211,7 @@ class Scorer(ABC, Generic[S]):
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
         texts = check_texts("candidates", candidates)
-        values = self._matrix(texts, texts, settings)
+        values = self.matrix(texts, texts, settings)
         sums = values.sum(1) - values.diagonal()
         best = sums.argmax() if self.higher_is_better else sums.argmin()
         return texts[int(best)]
