@@ -331,13 +331,15 @@ class Run(ABC, Generic[S]):
         """Everything that can change a score."""
         settings = self.settings
         fields: dict[str, object] = {"metric": settings.metric}
-        for name, value in settings.signature_fields().items():
+        settings_fields = settings.signature_fields()
+        for name, value in settings_fields.items():
             fields[name] = value
             if name == "idf" and settings.idf_sides and self.statistics.tables:
                 fields["weights"] = self.weights
         fields |= self.model_fields()
-        versions = {"transformers": transformers.__version__, "torch": torch.__version__}
-        signature = Signature(fields | {"infolm": __version__} | versions, self.default_fields())
+        fields |= {"infolm": __version__}
+        fields |= {"transformers": transformers.__version__, "torch": torch.__version__}
+        signature = Signature(fields, self.default_fields(settings_fields))
         return self.baseline.sign(signature) if self.baseline else signature
 
     def score(self, pairs: Pairs, verbose: bool = False) -> Result:
@@ -477,11 +479,14 @@ class Run(ABC, Generic[S]):
         """Return the model's signature fields."""
         return {}
 
-    def default_fields(self) -> set[str]:
-        """Return the names of the signature fields whose values are defaults."""
+    def default_fields(self, fields: Mapping[str, object]) -> set[str]:
+        """Return the names of the signature fields whose values are defaults.
+
+        `fields` are the signature fields of the settings.
+        """
         settings, defaults = self.settings, self.settings.with_defaults()
-        fields, default_fields = settings.signature_fields(), defaults.signature_fields()
-        default_fields = vars(defaults) | default_fields  # some fields depend on other settings
+        # Some fields depend on other settings.
+        default_fields = vars(defaults) | defaults.signature_fields()
         names = {name for name, value in fields.items() if default_fields.get(name, "") == value}
         # Fields of the model have the names of their settings.
         equal = {name for name, value in vars(defaults).items() if getattr(settings, name) == value}

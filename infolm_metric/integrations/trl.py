@@ -77,16 +77,13 @@ class Reward:
                     "references.",
                 )
             if rows:
-                scores = self._scores([texts[row] for row in rows], [groups[row] for row in rows])
+                pairs = [texts[row] for row in rows], [groups[row] for row in rows]
+                (scores,) = self.scorer.score(*pairs).scores.values()
                 for row, score in zip(rows, scores, strict=True):
                     rewards[row] = score if self.scorer.higher_is_better else -score
-                if self.guard:
-                    for row, score in zip(rows, scores, strict=True):
+                    if self.guard:
                         rewards[row] = score * guard_factor(texts[row], groups[row], questions[row])
         return rewards
-
-    def _scores(self, texts: list[str], groups: list[list[str]]) -> list[float]:
-        return self.scorer.score(texts, groups).scores[self.scorer.settings.names[0]]
 
 
 def reward(
