@@ -99,7 +99,7 @@ class Settings:
     @property
     def several(self) -> bool:
         """True if a list of score names was requested, even a list of one name."""
-        return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
+        return isinstance(getattr(self, self.names_field, None), tuple)
 
     @property
     def idf(self) -> IDFSetting:
