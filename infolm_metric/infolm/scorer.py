@@ -30,7 +30,6 @@ from infolm_metric.infolm.distributions import (
 )
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
 from infolm_metric.infolm.masked_lm import HEADS, MASKED_LM, MaskedLM
-from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.encoding_scorer import (
@@ -58,7 +57,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         """Requested measures with their parameters."""
         settings = self.settings
         return [
-            measures.plan(MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta))
+            measures.plan(name, settings.symmetrize, settings.alpha, settings.beta)
             for name in settings.names
         ]
 
@@ -132,13 +131,12 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
 
     def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
         """Compare all candidates with all references, float64 [candidates, references]."""
-        settings, (name,) = self.settings, self.settings.names
         log_q, log_p = (
-            interpolate(texts, encodings, settings.interpolation)
+            interpolate(texts, encodings, self.settings.interpolation)
             for texts in (candidates, references)
         )
-        spec = MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
-        return measures.compare_all(spec, log_p, log_q).T.cpu().numpy()
+        (plan,) = self.plans
+        return measures.compare_all(plan, log_p, log_q).T.cpu().numpy()
 
     def count_warnings(self, texts: Texts) -> Counter[str]:
         """Count texts, tokens, and the texts that cause each warning."""
