@@ -44,7 +44,7 @@ from infolm_metric.infolm.measure_table import (
 )
 from infolm_metric.models.determinism import to_float64
 
-__all__ = ["Plan", "compare", "compare_all", "compare_plans", "plan", "shares"]
+__all__ = ["Plan", "compare", "compare_all", "plan", "shares"]
 __all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]
 __all__ += ["check_parameters", "parameter_grid", "resolve", "upper_bound"]
 __all__ += ["FORMULAS", "Formula", "kl_divergence", "alpha_divergence", "renyi_divergence"]
@@ -168,15 +168,22 @@ def shares(
 
 
 class Plan(NamedTuple):
-    """A measure with checked parameters."""
+    """A measure with checked parameters.
+
+    Attributes:
+        formula: the functions of the measure.
+        parameters: the parameters that the measure uses, by name.
+        directions: pairs of distributions, as in SYMMETRIZATIONS.
+        bound: upper bound of the values.
+    """
 
     formula: Formula
     parameters: dict[str, float]
-    directions: Sequence[tuple[str, str]]  # as in SYMMETRIZATIONS
+    directions: Sequence[tuple[str, str]]
     bound: float
 
     def symmetrize(self, divergence: Callable[..., Tensor], p: Tensor, q: Tensor) -> Tensor:
-        """Return the mean of a divergence over the directions."""
+        """Return the mean of a `divergence` of two distributions `p` and `q` over directions."""
         sides = {"p": p, "q": q}
         if ("p", "m") in self.directions:
             # log((p+q)/2), without overflow, and bitwise identical to log p if p = q.
@@ -191,7 +198,13 @@ def plan(
     alpha: object = None,
     beta: object = None,
 ) -> Plan:
-    """Check a measure's name and parameters, which are as in `compare`."""
+    """Check a measure once, for `compare_all`. The arguments and errors are as in `compare`.
+
+    `measure` is a `Measure`, its name or an alias. `symmetrize`, `alpha` and `beta` are checked.
+
+    >>> plan("kl", "jensen").bound
+    0.6931...
+    """
     measure = resolve(measure)
     parameters = check_parameters(measure, alpha, beta)
     bound = upper_bound(measure, symmetrize=symmetrize, **parameters)
