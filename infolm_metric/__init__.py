@@ -5,6 +5,8 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from infolm_metric.metrics import METRICS
+
 if TYPE_CHECKING:
     from infolm_metric import meta_evaluation as meta_evaluation
     from infolm_metric import robustness as robustness
@@ -31,30 +33,18 @@ if TYPE_CHECKING:
     from infolm_metric.metrics import score as score
 
 _HOMES = {  # module and attribute of each public name, without attribute for a module
-    "__version__": "core:__version__",
-    "AnswerCheck": "answer_check.answer_check:AnswerCheck",
-    "AnswerCheckScorer": "answer_check.scorer:AnswerCheckScorer",
-    "AnswerCheckSettings": "answer_check.settings:AnswerCheckSettings",
-    "BERTScore": "bertscore.bertscore:BERTScore",
-    "BERTScoreSettings": "bertscore.settings:BERTScoreSettings",
-    "BERTScorer": "bertscore.scorer:BERTScorer",
-    "BaryScore": "baryscore.baryscore:BaryScore",
-    "BaryScoreSettings": "baryscore.settings:BaryScoreSettings",
-    "BaryScorer": "baryscore.scorer:BaryScorer",
-    "IDF": "core.idf:IDF",
-    "InfoLM": "infolm_metric:InfoLM",
-    "InfoLMScorer": "infolm.scorer:InfoLMScorer",
-    "InfoLMSettings": "infolm.settings:InfoLMSettings",
-    "InputError": "core.checks:InputError",
-    "MENLI": "menli.menli:MENLI",
-    "MENLIScorer": "menli.scorer:MENLIScorer",
-    "MENLISettings": "menli.settings:MENLISettings",
-    "combine": "menli.combination:combine",
-    "measures": "infolm.measures:",
-    "meta_evaluation": "meta_evaluation:",
-    "robustness": "robustness:",
-    "score": "metrics:score",
+    "__version__": "infolm_metric.core:__version__",
+    "IDF": "infolm_metric.core.idf:IDF",
+    "InputError": "infolm_metric.core.checks:InputError",
+    "combine": "infolm_metric.menli.combination:combine",
+    "measures": "infolm_metric.infolm.measures:",
+    "meta_evaluation": "infolm_metric.meta_evaluation:",
+    "robustness": "infolm_metric.robustness:",
+    "score": "infolm_metric.metrics:score",
 }
+for _metric in METRICS.values():
+    for _home in (_metric.settings, _metric.scorer, _metric.evaluate):
+        _HOMES[_home.rpartition(":")[2]] = _home
 __all__ = sorted(_HOMES)
 
 
@@ -66,4 +56,4 @@ def __getattr__(name: str) -> Any:
     # Imported on demand, so that the command line answers --help without loading torch.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return resolve_name(f"{__name__}.{_HOMES[name]}")
+    return resolve_name(_HOMES[name])

@@ -1,22 +1,17 @@
-"""InfoLM for `evaluate`: the metric class and its documentation.
+r"""InfoLM for `evaluate`: the metric class and its documentation.
 
 `evaluate.load("./infolm_metric")` imports a copy of this file, so imports are absolute and the
 module has no state. evaluate uses the first metric class in the module's namespace, so the base
 class is not imported by name.
-"""
 
-from infolm_metric.core import evaluate_metric
-from infolm_metric.infolm.scorer import InfoLMScorer
-
-_DESCRIPTION = """\
+Description:
 InfoLM compares a candidate with a reference using a masked language model. Each token is masked in
 turn, and the predicted distributions over the vocabulary are averaged over the text. An information
 measure compares the distributions of candidate and reference. Identical texts score 0, and lower is
 better. InfoLM rewards candidates that express the same meaning in different words. It was proposed
 for summarization and data-to-text generation.
-"""
 
-_CITATION = r"""
+Citation:
 @inproceedings{colombo2022infolm,
   title = {{InfoLM}: A New Metric to Evaluate Summarization \& Data2Text Generation},
   author = {Colombo, Pierre and Clavel, Chlo{\'e} and Piantanida, Pablo},
@@ -27,9 +22,8 @@ _CITATION = r"""
   year = {2022},
   doi = {10.1609/aaai.v36i10.21299},
 }
-"""
 
-_EXAMPLES = """
+Examples:
     >>> from infolm_metric import InfoLM
     >>> infolm = InfoLM(model_name_or_path="bundled")  # or evaluate.load("infolm", ...)
     >>> results = infolm.compute(
@@ -60,7 +54,10 @@ _EXAMPLES = """
     {'infolm': 0.0}
 """
 
-__test__ = {"examples": _EXAMPLES}  # doctests
+from infolm_metric.core import evaluate_metric
+from infolm_metric.infolm.scorer import InfoLMScorer
+
+_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 
 
 class InfoLM(evaluate_metric.EvaluateMetric):

@@ -22,6 +22,7 @@ from typing import Any
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import LONGEST, STANDARD_INPUT, label, read_lines, read_texts
 from infolm_metric.core.inputs import Pair, check_text
+from infolm_metric.core.results import warn_user
 
 # Number of rows read at a time.
 PARQUET_BATCH = 1024
@@ -195,11 +196,10 @@ def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
         where = f"{label(path)}, line {skipped + reader.line_num}"
         raise InputError(f"{where}: not valid CSV ({problem}). {remedy}") from None
     if suspects:
-        warnings.warn(
-            f"infolm: {label(path)}: {len(suspects)} rows have a cell with both a line break and "
+        warn_user(
+            f"{label(path)}: {len(suspects)} rows have a cell with both a line break and "
             f"{separator!r} (first: line {suspects[0]}). Check for a stray double quote that "
             "joins lines.",
-            stacklevel=2,
         )
 
 

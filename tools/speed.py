@@ -251,10 +251,13 @@ def sweep(arguments: argparse.Namespace) -> None:
     columns = read_columns(arguments)
     scorer = InfoLMScorer(model_name_or_path="bundled", idf=False, reuse_memory=0)
     scorer.score(WARM_UP, WARM_UP[::-1])
-    grid = {"temperatures": TEMPERATURES, "interpolations": INTERPOLATIONS}
     settings: dict[str, Any] = {"information_measure": [*MEASURES], "alpha": 0.5, "beta": 0.5}
-    base = median_seconds(lambda: scorer.score(*columns), arguments.repeats)
-    whole = median_seconds(lambda: scorer.sweep(*columns, **grid, **settings), arguments.repeats)
+    settings |= {"temperatures": TEMPERATURES, "interpolations": INTERPOLATIONS}
+    predictions, references = columns
+    base = median_seconds(lambda: scorer.score(predictions, references), arguments.repeats)
+    whole = median_seconds(
+        lambda: scorer.sweep(predictions, references, **settings), arguments.repeats
+    )
     count = len(MEASURES) * len(TEMPERATURES) * len(INTERPOLATIONS)
     row = [arguments.pairs, f"{base:.1f}", f"{whole:.1f}", f"{whole / base:.2f}"]
     header = ["pairs", "1 setting, s", f"{count} settings, s", "ratio"]

@@ -1,17 +1,13 @@
-"""BaryScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
+r"""BaryScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
 
-from infolm_metric.baryscore.scorer import BaryScorer
-from infolm_metric.core import evaluate_metric
-
-_DESCRIPTION = """\
+Description:
 BaryScore measures the similarity of a text to a reference by optimal transport between their
 contextual embeddings. A language model encodes each text in one pass, and each token is represented
 by the mean of its states over the last layers. The score is the minimum cost of moving the tokens
 of one text to the tokens of the other, with larger weights for rare tokens. Identical texts score
 0. Lower is better.
-"""
 
-_CITATION = r"""
+Citation:
 @inproceedings{colombo2021automatic,
   title = {Automatic Text Evaluation through the Lens of {W}asserstein Barycenters},
   author = {Colombo, Pierre and Staerman, Guillaume and Clavel, Chlo{\'e} and Piantanida, Pablo},
@@ -21,9 +17,8 @@ _CITATION = r"""
   year = {2021},
   doi = {10.18653/v1/2021.emnlp-main.817},
 }
-"""
 
-_EXAMPLES = """
+Examples:
     >>> from infolm_metric import BaryScore
     >>> baryscore = BaryScore(model_name_or_path="bundled")  # or evaluate.load("baryscore", ...)
     >>> results = baryscore.compute(
@@ -47,7 +42,10 @@ _EXAMPLES = """
     [0.0]
 """
 
-__test__ = {"examples": _EXAMPLES}  # doctests
+from infolm_metric.baryscore.scorer import BaryScorer
+from infolm_metric.core import evaluate_metric
+
+_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 
 
 class BaryScore(evaluate_metric.EvaluateMetric):

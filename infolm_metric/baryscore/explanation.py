@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
+from torch import Tensor
 
 from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs, silent_solver
-
-
-@dataclass(frozen=True, eq=False)
-class TokenPoints:
-    """Tokens of a text with their points and log weights."""
-
-    tokens: list[str]  # [tokens]. Special tokens if there are no others
-    points: np.ndarray  # float64 [tokens, hidden]
-    log_weights: np.ndarray  # float64 [tokens]. Empty if only special tokens, with uniform weights
+from infolm_metric.core.tokenization import TokenizedText
+from infolm_metric.models.hidden_states import EncodedText
 
 
 @dataclass(frozen=True)
@@ -96,24 +91,37 @@ class Explanation:
 
 
 def explain_score(
-    candidate: TokenPoints, reference: TokenPoints, score: float, signature: str
+    candidate: EncodedText, reference: EncodedText, score: float, signature: str
 ) -> Explanation:
     """Explain a score using the optimal transport plan between two texts."""
     texts = candidate, reference
-    clouds = [WeightedPoints.of(text.points, text.log_weights) for text in texts]
-    distances = costs(candidate.points, reference.points)
+    points = [token_points(text.weighted.text, text.encoding) for text in texts]
+    clouds = [
+        WeightedPoints.of(rows, text.weighted.log_weights)
+        for text, rows in zip(texts, points, strict=True)
+    ]
+    distances = costs(points[0], points[1])
     block = np.ix_(clouds[0].indices, clouds[1].indices)
     plan = np.zeros(distances.shape)
-    if candidate.tokens == reference.tokens and np.array_equal(
-        candidate.log_weights, reference.log_weights
-    ):  # identical texts: no token moves
+    if candidate.weighted.key == reference.weighted.key:  # identical texts: no token moves
         plan[block] = np.diag(clouds[0].weights)
         np.fill_diagonal(distances, 0.0)
     else:
         with silent_solver():
             plan[block] = best_plan(clouds[0].weights, clouds[1].weights, distances[block])
-    views = [
-        TextView(text.tokens, np.bincount(cloud.indices, cloud.weights, len(text.tokens)))
-        for text, cloud in zip(texts, clouds, strict=True)
-    ]
+    views = []
+    for text, cloud in zip(texts, clouds, strict=True):
+        tokens = list(compress(text.tokens, has_point(text.weighted.text)))
+        views.append(TextView(tokens, np.bincount(cloud.indices, cloud.weights, len(tokens))))
     return Explanation(score, signature, views[0], views[1], plan, distances)
+
+
+def has_point(text: TokenizedText) -> np.ndarray:
+    """Select the maskable tokens, or all tokens if none is maskable, bool [tokens]."""
+    return text.maskable if text.maskable.any() else ~text.maskable
+
+
+def token_points(text: TokenizedText, encoding: Tensor) -> np.ndarray:
+    """Return the points of a text, float64 [points, hidden]."""
+    rows: np.ndarray = encoding.numpy()[has_point(text)]
+    return rows

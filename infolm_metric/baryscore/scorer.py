@@ -10,17 +10,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from infolm_metric.baryscore import transport
-from infolm_metric.baryscore.explanation import Explanation, TokenPoints, explain_score
+from infolm_metric.baryscore.explanation import Explanation, explain_score, token_points
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
-from infolm_metric.core.tokenization import TokenizedText
 from infolm_metric.models.encoding_scorer import Encodings, Texts
 from infolm_metric.models.hidden_states import HiddenStatesRun, HiddenStatesScorer
 
@@ -44,7 +42,9 @@ class BaryScoreRun(HiddenStatesRun[BaryScoreSettings]):
     ) -> dict[str, np.ndarray]:
         """Compute the minimum transport costs, float64 [pairs], once per distinct pair."""
         clouds = {
-            text.key: WeightedPoints.of(points(text.text, encodings[text.key[0]]), text.log_weights)
+            text.key: WeightedPoints.of(
+                token_points(text.text, encodings[text.key[0]]), text.log_weights
+            )
             for text in {text.key: text for text in (*candidates, *references)}.values()
         }
         pairs = [(x.key, y.key) for x, y in zip(candidates, references, strict=True)]
@@ -90,24 +90,5 @@ class BaryScorer(HiddenStatesScorer[BaryScoreSettings]):
         'a'
         """
         settings = self.settings.replace(**changed)
-        result, texts = self.score_and_encode(candidate, reference, settings)
-        x, y = (
-            TokenPoints(
-                list(compress(text.tokens, has_point(text.weighted.text))),
-                points(text.weighted.text, text.encoding),
-                text.weighted.log_weights,
-            )
-            for text in texts
-        )
+        result, (x, y) = self.score_and_encode(candidate, reference, settings)
         return explain_score(x, y, result.scores[settings.metric][0], result.signature)
-
-
-def has_point(text: TokenizedText) -> np.ndarray:
-    """Select the maskable tokens, or all tokens if none is maskable, bool [tokens]."""
-    return text.maskable if text.maskable.any() else ~text.maskable
-
-
-def points(text: TokenizedText, encoding: Tensor) -> np.ndarray:
-    """Return the points of a text, float64 [points, hidden]."""
-    rows: np.ndarray = encoding.numpy()[has_point(text)]
-    return rows

@@ -1,17 +1,13 @@
-"""BERTScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
+"""BERTScore for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
 
-from infolm_metric.bertscore.scorer import BERTScorer
-from infolm_metric.core import evaluate_metric
-
-_DESCRIPTION = """\
+Description:
 BERTScore measures the similarity of a text to a reference by the cosine similarity of their
 contextual embeddings. A language model encodes each text in one pass, and each token is matched
 with the most similar token in the other text. Precision is the mean similarity of the candidate's
 tokens, recall is the mean similarity of the reference's tokens, and F1 is their harmonic mean.
 Identical texts score 1. Higher is better.
-"""
 
-_CITATION = r"""
+Citation:
 @inproceedings{zhang2020bertscore,
   title = {{BERTScore}: Evaluating Text Generation with {BERT}},
   author = {Zhang, Tianyi and Kishore, Varsha and Wu, Felix and Weinberger, Kilian Q. and Artzi,
@@ -20,9 +16,8 @@ _CITATION = r"""
   year = {2020},
   url = {https://openreview.net/forum?id=SkeHuCVFDr},
 }
-"""
 
-_EXAMPLES = """
+Examples:
     >>> from infolm_metric import BERTScore
     >>> bertscore = BERTScore(model_name_or_path="bundled")  # or evaluate.load("infolm_bertscore")
     >>> results = bertscore.compute(
@@ -45,7 +40,10 @@ _EXAMPLES = """
     {'f1': [1.0], 'precision': [1.0], 'recall': [1.0]}
 """
 
-__test__ = {"examples": _EXAMPLES}  # doctests
+from infolm_metric.bertscore.scorer import BERTScorer
+from infolm_metric.core import evaluate_metric
+
+_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 
 
 class BERTScore(evaluate_metric.EvaluateMetric):

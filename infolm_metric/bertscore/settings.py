@@ -3,65 +3,19 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from infolm_metric.core.checks import InputError, check_at_least, score_names
 from infolm_metric.core.settings import BUNDLED, EncodingSettings, IDFSetting
 
 SCORES = ("f1", "precision", "recall")
-# Recommended layers by owner and name of the model on the Hub. They are from the table model2layers
-# of the package bert-score 0.3.13 (Zhang et al.), which maximize the correlation with human
-# judgments on WMT 2016, except for all-mpnet-base-v2 and the bundled encoder (docs/agreement.md).
-RECOMMENDED: dict[str, dict[str, int]] = {
-    "FacebookAI": {
-        "roberta-base": 10,
-        "roberta-large": 17,
-        "roberta-large-mnli": 19,
-        "xlm-roberta-base": 9,
-        "xlm-roberta-large": 17,
-    },
-    "albert": {"albert-base-v2": 9, "albert-large-v2": 14, "albert-xxlarge-v2": 8},
-    "allenai": {"scibert_scivocab_uncased": 8, "scibert_scivocab_cased": 9},
-    "dbmdz": {"bert-base-turkish-cased": 10},
-    "distilbert": {
-        "distilbert-base-multilingual-cased": 5,
-        "distilbert-base-uncased": 5,
-        "distilroberta-base": 5,
-    },
-    "google": {"electra-base-discriminator": 9, "electra-large-discriminator": 14},
-    "google-bert": {
-        "bert-base-chinese": 8,
-        "bert-base-multilingual-cased": 9,
-        "bert-base-uncased": 9,
-        "bert-large-uncased": 18,
-    },
-    "microsoft": {
-        "deberta-large-mnli": 18,
-        "deberta-v3-base": 9,
-        "deberta-v3-large": 12,
-        "deberta-xlarge-mnli": 40,
-        "mdeberta-v3-base": 10,
-        "mpnet-base": 8,
-    },
-    "sentence-transformers": {"all-mpnet-base-v2": 7},
-    "vinai": {"bertweet-base": 9},
-}
-# Layers of google/bert_uncased_L-<depth>_H-<hidden size>_A-<heads>, by depth and hidden size.
-HIDDEN_SIZES = (128, 256, 512, 768)
-MINIATURES = {
-    2: (1, 1, 1, 2),
-    4: (3, 3, 3, 3),
-    6: (5, 5, 5, 5),
-    8: (7, 7, 6, 7),
-    10: (8, 8, 9, 8),
-    12: (10, 11, 10, 9),
-}
-RECOMMENDED["google"] |= {
-    f"bert_uncased_L-{depth}_H-{hidden}_A-{hidden // 64}": layer
-    for depth, layers in MINIATURES.items()
-    for hidden, layer in zip(HIDDEN_SIZES, layers, strict=True)
-}
+# Recommended layers by owner and name of the model on the Hub.
+RECOMMENDED: dict[str, dict[str, int]] = tomllib.loads(
+    Path(__file__).with_name("layers.toml").read_text(encoding="utf-8")
+)
 # Layers by name, with or without the owner.
 LAYERS = {
     name: layer

@@ -12,7 +12,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -24,7 +23,7 @@ from infolm_metric.commands.messages import FailedError
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles
+from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles, warn_user
 from infolm_metric.tables import read_parallel
 
 TESTS = {"randomization": "approximate randomization", "bootstrap": "paired bootstrap"}
@@ -147,16 +146,14 @@ def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
     """Warn if there are too few texts for a verdict or for the paired bootstrap."""
     if texts < FEW_TEXTS:
         failure = ", and --fail-if-worse does not fail" if arguments.fail_if_worse else ""
-        warnings.warn(
-            f"infolm: got {texts} texts. With fewer than {FEW_TEXTS}, systems get no "
+        warn_user(
+            f"got {texts} texts. With fewer than {FEW_TEXTS}, systems get no "
             f"verdict{failure}. Add texts.",
-            stacklevel=2,
         )
     elif texts < FEW_FOR_BOOTSTRAP and arguments.test == "bootstrap":
-        warnings.warn(
-            f"infolm: got {texts} texts. With fewer than {FEW_FOR_BOOTSTRAP}, p-values of the "
+        warn_user(
+            f"got {texts} texts. With fewer than {FEW_FOR_BOOTSTRAP}, p-values of the "
             "paired bootstrap are too small. Use --test randomization, or add texts.",
-            stacklevel=2,
         )
 
 

@@ -20,7 +20,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -31,10 +30,10 @@ from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import check_writable
+from infolm_metric.core.results import Result, warn_user
 from infolm_metric.core.settings import Settings
 
 if TYPE_CHECKING:
-    from infolm_metric.core.results import Result
     from infolm_metric.meta_evaluation import AgreementTable, Ratings
 
 USAGE = "infolm correlate [options] DATA"
@@ -128,10 +127,9 @@ def _warn_of_few(table: AgreementTable) -> None:
     """Warn if there are too few systems, or texts without systems, for intervals and tests."""
     unit, least = ("systems", FEW_SYSTEMS) if table.systems else ("texts", FEW_TEXTS)
     if (number := table.systems or min(table.samples.values())) < least:
-        warnings.warn(
-            f"infolm: got {number} {unit}. With fewer than {least}, intervals are too narrow and "
+        warn_user(
+            f"got {number} {unit}. With fewer than {least}, intervals are too narrow and "
             f"p-values are unreliable. Add {unit}.",
-            stacklevel=2,
         )
 
 

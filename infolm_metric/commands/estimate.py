@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import argparse
 import math
-import warnings
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,7 @@ from infolm_metric.commands import options
 from infolm_metric.commands.correlate import score_ratings
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError, check_at_least
+from infolm_metric.core.results import warn_user
 
 if TYPE_CHECKING:
     from infolm_metric.meta_evaluation import Interval, MeanEstimate, Ratings
@@ -159,10 +160,9 @@ def _estimate(
     estimates = [*means.values(), *differences.values()]
     _warn_of_few([estimate.rated for estimate in estimates])
     if equal := sum(math.isnan(estimate.ratings.low) for estimate in estimates):
-        warnings.warn(
-            f"infolm: {equal} of {len(estimates)} estimates have no interval, because they "
+        warn_user(
+            f"{equal} of {len(estimates)} estimates have no interval, because they "
             "have fewer than two ratings or all ratings are equal. Rate more texts.",
-            stacklevel=2,
         )
     return _report(means, differences), _lines(means, differences, arguments)
 
@@ -178,11 +178,10 @@ def _mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
 def _warn_of_few(counts: list[int]) -> None:
     """Warn once if there are fewer ratings than needed for the nominal coverage."""
     if few := sum(count < FEW for count in counts):
-        warnings.warn(
-            f"infolm: {few} of {len(counts)} estimates have fewer than {FEW} ratings (minimum: "
+        warn_user(
+            f"{few} of {len(counts)} estimates have fewer than {FEW} ratings (minimum: "
             f"{min(counts)}), so 95% coverage is not guaranteed. With 20 ratings, the measured "
             f"coverage was {COVERAGE_WITH_20_RATINGS} (docs/estimating.md). Rate more texts.",
-            stacklevel=2,
         )
 
 
@@ -190,12 +189,8 @@ def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
     systems: dict[str, dict[str, dict[str, Any]]] = {}
     for (name, criterion, metric), result in means.items():
         systems.setdefault(name, {}).setdefault(criterion, {})[metric] = {
-            "rated": result.rated,
-            "rows": result.rows,
-            "ratings": vars(result.ratings),
-            "estimate": vars(result.estimate),
-            "lambda": result.metric_weight,
-            "equivalent_ratings": result.equivalent_ratings,
+            "lambda" if field == "metric_weight" else field: value
+            for field, value in asdict(result).items()
         }
     pairs = [
         {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_text
+from infolm_metric.core.results import warn_user
 from infolm_metric.integrations import present_references, require
 from infolm_metric.tables import cell, read_rows
 
@@ -35,9 +35,7 @@ def read_logs(kind: str, paths: Sequence[str]) -> tuple[list[list[list[str]]], l
                     f"and {log[question][1]} in {path}. Pass logs of the same task."
                 )
     if left_out := len({question for log in logs for question in log}) - len(common):
-        warnings.warn(
-            f"infolm: {left_out} questions are not in all logs and are left out.", stacklevel=2
-        )
+        warn_user(f"{left_out} questions are not in all logs and are left out.")
     return [[log[question][0] for question in common] for log in logs], [
         logs[0][question][1] for question in common
     ]

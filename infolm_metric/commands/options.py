@@ -353,8 +353,7 @@ def write(lines: Iterable[str], output: str) -> None:
     """Write lines to a file, or to standard output if `output` is "-"."""
     text = "".join(f"{line}\n" for line in lines)
     if output != STANDARD_OUTPUT:
-        # As on standard output, lone surrogates (possible in file names) are escaped.
-        files.write_whole(output, [text.encode(errors="backslashreplace")])
+        files.write_text(output, text)
     elif sys.stdout:  # None if it is closed
         sys.stdout.write(text)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 from infolm_metric.core.checks import NAMES_ELSEWHERE, nearest
@@ -35,8 +37,8 @@ class Parser(argparse.ArgumentParser):
             attributes = {"repeatable": action == "append"}
             self.register("action", action, type("Strict", (_Strict, plain), attributes))
         self.register("action", None, self._registry_get("action", "store"))
-        self.register("type", int, _whole_number)
-        self.register("type", float, _number)
+        self.register("type", int, partial(_parse, int, "a whole number"))
+        self.register("type", float, partial(_parse, float, "a number"))
 
     def flags(self) -> dict[str, str]:
         """Return the flags of all options by the names of their values in Python."""
@@ -102,15 +104,7 @@ def _path(value: Any) -> Any:
     return os.path.expanduser(value) if is_path else value
 
 
-def _whole_number(word: str) -> int:
-    return int(_parse(int, word, "a whole number"))
-
-
-def _number(word: str) -> float:
-    return float(_parse(float, word, "a number"))
-
-
-def _parse(kind: Any, word: str, description: str) -> Any:
+def _parse(kind: Callable[[str], object], description: str, word: str) -> object:
     try:
         return kind(word)
     except ValueError:

@@ -9,7 +9,7 @@ import re
 import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Literal, Union
+from typing import Any, Literal, TypeGuard, Union
 
 LISTED = 50  # maximum number of names in a message
 PLAIN = (bool, int, float, str)
@@ -122,7 +122,7 @@ def check_device(name: str) -> None:
     )
 
 
-def check_value(name: str, value: Any, annotation: Any, allowed: str = "") -> Any:
+def check_value(name: str, value: object, annotation: object, allowed: str = "") -> Any:
     """Check a value against a type annotation and return it as a Python type.
 
     Lists become tuples, and NumPy and torch scalars become Python numbers. Raises InputError for
@@ -228,7 +228,7 @@ def _number(name: str, value: Any, number: type) -> Any:
     return scalar
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     ordered = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
     return bool(ordered) and not isinstance(value, str | bytes)
 

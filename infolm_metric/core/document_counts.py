@@ -23,8 +23,6 @@ DOCUMENTS_PER_ROW = 1000  # documents per row of counts
 DOCUMENTS_PER_STEP = 100  # documents tokenized at a time, to limit memory for long documents
 DISTINCT = 10  # maximum number of distinct documents that are recorded
 
-_sizes: dict[str, int] = {}  # by fingerprint. Listing a large vocabulary takes up to a second
-
 
 def count_rows(
     rows: Mapping[str, Any],
@@ -112,14 +110,6 @@ def count_corpus(
         desc="Counting documents",
     )
     yield from counts.with_format("numpy").iter(batch_size=1)
-
-
-def vocabulary_size(tokenizer: PreTrainedTokenizerBase, fingerprint: str) -> int:
-    """Return a tokenizer's number of token ids, cached by its fingerprint."""
-    if fingerprint not in _sizes:
-        # From the largest id, because a vocabulary with repeated lines has more ids than tokens.
-        _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
-    return _sizes[fingerprint]
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:

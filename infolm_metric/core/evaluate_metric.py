@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import os
+import re
 import threading
 from typing import Any, ClassVar
 
@@ -269,6 +270,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 f"added, got {kinds[pairs.several]}. Convert them, or {remedy}."
             )
         return pairs
+
+
+def read_documentation(text: str) -> tuple[str, str, str]:
+    """Return the sections Description, Citation and Examples of a module's docstring."""
+    pattern = r"\n(?:Description|Citation|Examples):(?=\n)"
+    _, description, citation, examples = re.split(pattern, text)
+    return description.lstrip(), citation, examples
 
 
 def keywords_error(call: str) -> InputError:

@@ -166,27 +166,23 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a string to a file atomically."""
-    write_whole(path, [text.encode()])
-
-
-def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes]) -> None:
     """Write a file atomically. An existing file keeps its mode and symbolic links.
 
     The content is written to a draft in the same folder, which replaces the file when it is
-    complete. Devices and pipes are written directly.
+    complete. Devices and pipes are written directly. Lone surrogates, possible in file names, are
+    escaped.
     """
+    content = text.encode(errors="backslashreplace")
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
     try:
         if is_special(path):
-            with open(path, "wb") as file:
-                file.writelines(parts)
+            Path(path).write_bytes(content)
             return
         with draft.open("wb") as file:
             if target.exists():  # before the draft contains any data
                 shutil.copymode(target, draft)
-            file.writelines(parts)
+            file.write(content)
         put_in_place(draft, target)
     except BrokenPipeError:
         raise

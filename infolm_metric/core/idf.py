@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infolm_metric.core.checks import InputError, check_value, check_whole
-from infolm_metric.core.document_counts import DISTINCT, count_corpus, vocabulary_size
-from infolm_metric.core.files import write_whole
+from infolm_metric.core.document_counts import DISTINCT, count_corpus
+from infolm_metric.core.files import write_text
 from infolm_metric.core.tokenization import check_max_length, tokenizer_fingerprint
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 IDF_FORMAT, IDF_VERSION = "infolm idf table", 1
 IDF_REMEDY = "create a table with IDF.from_corpus and save it"
+
+# Numbers of token ids by fingerprint. Listing a large vocabulary takes up to a second.
+_sizes: dict[str, int] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +135,7 @@ class IDF:
     @classmethod
     def from_corpus(
         cls,
-        corpus: Any,
+        corpus: object,
         tokenizer: PreTrainedTokenizerBase,
         *,
         max_length: int | None = None,
@@ -188,8 +191,11 @@ class IDF:
         `rows` contains the result of `count_tokens` for each part. `fingerprint` identifies
         `tokenizer`, and `name` is for messages. Raises InputError if there are no documents.
         """
-        size = vocabulary_size(tokenizer, fingerprint)
-        documents, frequency, digests = 0, np.zeros(size, dtype=np.int64), set[str]()
+        if fingerprint not in _sizes:
+            # From the largest id, because repeated lines of a vocabulary have no token.
+            _sizes[fingerprint] = 1 + max(tokenizer.get_vocab().values())
+        frequency = np.zeros(_sizes[fingerprint], dtype=np.int64)
+        documents, digests = 0, set[str]()
         for row in rows:
             documents += int(row["documents"][0])
             frequency[np.asarray(row["token_ids"][0], dtype=np.int64)] += row["counts"][0]
@@ -227,7 +233,7 @@ class IDF:
             f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
             for key, value in record.items()
         )
-        write_whole(path, [("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")])
+        write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import reprlib
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from infolm_metric.core.checks import InputError
 
@@ -255,7 +255,7 @@ def is_missing(text: object) -> bool:
     return text is None or type(text).__name__ == "NAType" or nan
 
 
-def as_list(name: str, values: Any) -> list[Any]:
+def as_list(name: str, values: object) -> list[Any]:
     """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
     if isinstance(values, str | bytes):
         raise InputError(
@@ -282,7 +282,7 @@ def as_list(name: str, values: Any) -> list[Any]:
     return list(values)
 
 
-def _is_list(values: object) -> bool:
+def _is_list(values: object) -> TypeGuard[Collection[Any]]:
     """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
     NumPy scalars are not sequences, and neither are tables, whose items are columns or rows.
@@ -304,7 +304,7 @@ def _is_table(values: object) -> bool:
     return any(hasattr(type(values), name) for name in ("columns", "column_names"))
 
 
-def _holds_integers(values: Any) -> bool:
+def _holds_integers(values: object) -> bool:
     """Return True for an integer, or for a list, array or tensor of integers."""
     while _is_list(values) and len(values):
         values = next(iter(values))

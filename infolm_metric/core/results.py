@@ -139,16 +139,15 @@ def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
             continue
         kind = "one_document" if kind == "few_documents" and count == 1 else kind
         fraction = count / total if total else 0
-        message = messages[kind].format(count=count, fraction=fraction, **totals)
-        warnings.warn(f"infolm: {message}", stacklevel=user_stacklevel())
+        warn_user(messages[kind].format(count=count, fraction=fraction, **totals))
 
 
-def user_stacklevel() -> int:
-    """Return the `stacklevel` with which the caller's warning points to the user's line."""
-    frame, level = sys._getframe(1), 1
+def warn_user(message: str) -> None:
+    """Issue a warning at the user's line, which is the first outside of the packages in CALLERS."""
+    frame, level = sys._getframe(), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
         frame, level = frame.f_back, level + 1
-    return level
+    warnings.warn(f"infolm: {message}", stacklevel=level)
 
 
 @dataclass(frozen=True)

@@ -175,19 +175,19 @@ class Scorer(ABC, Generic[S]):
         settings = (self.settings if settings is None else settings).replace(**changed)
         return self.prepare(settings, statistics).signature
 
-    def matrix(self, candidates: object, references: object, **changed: object) -> np.ndarray:
+    def matrix(
+        self, candidates: object, references: object, settings: S | None = None, **changed: object
+    ) -> np.ndarray:
         """Score all `candidates` against all `references`, float64 [candidates, references].
 
         Each text is encoded once if the metric encodes texts separately and the encodings fit in
         the cache. Only one score name is allowed. If idf is False or a table, each value equals the
         score of the pair alone: to within 1e-9 if encodings do not depend on the batch (float32 on
         a CPU), and otherwise to within the tolerance of batch invariance, about 1e-5 in float32 on
-        a GPU. With idf="references", documents are counted in `references`. Raises the same errors
-        as `score`.
+        a GPU. With idf="references", documents are counted in `references`. `settings` and
+        `changed` override the scorer's settings. Raises the same errors as `score`.
         """
-        return self._matrix(candidates, references, self.settings.replace(**changed))
-
-    def _matrix(self, candidates: object, references: object, settings: S) -> np.ndarray:
+        settings = (self.settings if settings is None else settings).replace(**changed)
         inputs = {"candidates": candidates, "references": references}
         texts = {side: check_texts(side, column) for side, column in inputs.items()}
         for side, column in texts.items():
@@ -211,7 +211,7 @@ class Scorer(ABC, Generic[S]):
         """
         settings = self.settings.replace(**changed).with_uniform_weights()
         texts = check_texts("candidates", candidates)
-        values = self._matrix(texts, texts, settings)
+        values = self.matrix(texts, texts, settings)
         sums = values.sum(1) - values.diagonal()
         best = sums.argmax() if self.higher_is_better else sums.argmin()
         return texts[int(best)]
@@ -241,7 +241,7 @@ class Scorer(ABC, Generic[S]):
             return run.with_statistics(counted)
 
     def make_baseline(
-        self, texts: Sequence[str], pairs: int, references: int, **changed: Any
+        self, texts: Sequence[str], pairs: int, references: int, **changed: object
     ) -> Baseline:
         """Compute a baseline from pairs of unrelated texts in a corpus.
 
@@ -331,13 +331,15 @@ class Run(ABC, Generic[S]):
         """Everything that can change a score."""
         settings = self.settings
         fields: dict[str, object] = {"metric": settings.metric}
-        for name, value in settings.signature_fields().items():
+        settings_fields = settings.signature_fields()
+        for name, value in settings_fields.items():
             fields[name] = value
             if name == "idf" and settings.idf_sides and self.statistics.tables:
                 fields["weights"] = self.weights
         fields |= self.model_fields()
-        versions = {"transformers": transformers.__version__, "torch": torch.__version__}
-        signature = Signature(fields | {"infolm": __version__} | versions, self.default_fields())
+        fields |= {"infolm": __version__}
+        fields |= {"transformers": transformers.__version__, "torch": torch.__version__}
+        signature = Signature(fields, self.default_fields(settings_fields))
         return self.baseline.sign(signature) if self.baseline else signature
 
     def score(self, pairs: Pairs, verbose: bool = False) -> Result:
@@ -477,11 +479,14 @@ class Run(ABC, Generic[S]):
         """Return the model's signature fields."""
         return {}
 
-    def default_fields(self) -> set[str]:
-        """Return the names of the signature fields whose values are defaults."""
+    def default_fields(self, fields: Mapping[str, object]) -> set[str]:
+        """Return the names of the signature fields whose values are defaults.
+
+        `fields` are the signature fields of the settings.
+        """
         settings, defaults = self.settings, self.settings.with_defaults()
-        fields, default_fields = settings.signature_fields(), defaults.signature_fields()
-        default_fields = vars(defaults) | default_fields  # some fields depend on other settings
+        # Some fields depend on other settings.
+        default_fields = vars(defaults) | defaults.signature_fields()
         names = {name for name, value in fields.items() if default_fields.get(name, "") == value}
         # Fields of the model have the names of their settings.
         equal = {name for name, value in vars(defaults).items() if getattr(settings, name) == value}

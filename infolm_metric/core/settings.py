@@ -99,7 +99,7 @@ class Settings:
     @property
     def several(self) -> bool:
         """True if a list of score names was requested, even a list of one name."""
-        return bool(self.names_field) and not isinstance(getattr(self, self.names_field), str)
+        return isinstance(getattr(self, self.names_field, None), tuple)
 
     @property
     def idf(self) -> IDFSetting:
@@ -118,12 +118,13 @@ class Settings:
         return sides[self.idf] if isinstance(self.idf, str) else ()
 
     def with_defaults(self) -> Self:
-        """Return the default settings with the same model."""
-        fields = [field for field in dataclasses.fields(self) if field.name != "model_name_or_path"]
-        defaults = {field.name: field.default for field in fields}
-        return self.replace(
-            **{name: value for name, value in defaults.items() if value is not dataclasses.MISSING}
-        )
+        """Return the default settings with the same model, without checking them again."""
+        settings = object.__new__(type(self))
+        for field in dataclasses.fields(self):
+            fixed = field.name == "model_name_or_path" or field.default is dataclasses.MISSING
+            value = getattr(self, field.name) if fixed else field.default
+            object.__setattr__(settings, field.name, value)
+        return settings
 
     def with_uniform_weights(self) -> Self:
         """Return these settings, with uniform weights if IDF weights come from the scored texts."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Any
 
 from torch import Tensor, nn
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
+from transformers.utils import ModelOutput
 
 from infolm_metric.core.tokenization import device_limit
 from infolm_metric.models.checkpoints import Architecture
@@ -80,7 +80,7 @@ class MaskedLM(ModelWithHead):
         # Some heads multiply by the embeddings without a linear layer.
         rule = row_rule(model.get_input_embeddings().weight)
 
-        def narrow(module: nn.Module, inputs: Any, output: Any) -> Any:
+        def narrow(module: nn.Module, inputs: object, output: ModelOutput) -> ModelOutput:
             states = output["last_hidden_state"][: len(ids)]
             index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
             rows = states.gather(1, index).flatten(0, 1)

@@ -169,6 +169,7 @@ ALIASES: dict[str, str] = {
     "linf": "l_infinity_distance",
     "fisher_rao": "fisher_rao_distance",
 }
+NAMES = {name: name for name in MEASURES} | ALIASES
 
 
 def resolve(name: str | Measure) -> Measure:
@@ -181,9 +182,8 @@ def resolve(name: str | Measure) -> Measure:
     """
     if isinstance(name, Measure):
         return name
-    choices = {name: name for name in MEASURES} | ALIASES
-    check_known("information_measure", name, choices, every=True)
-    return MEASURES[choices[name]]
+    check_known("information_measure", name, NAMES, every=True)
+    return MEASURES[NAMES[name]]
 
 
 def check_parameters(

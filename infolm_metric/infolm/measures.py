@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -44,7 +44,7 @@ from infolm_metric.infolm.measure_table import (
 )
 from infolm_metric.models.determinism import to_float64
 
-__all__ = ["MeasureSpec", "compare", "compare_all", "compare_each", "shares"]
+__all__ = ["Plan", "compare", "compare_all", "plan", "shares"]
 __all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]
 __all__ += ["check_parameters", "parameter_grid", "resolve", "upper_bound"]
 __all__ += ["FORMULAS", "Formula", "kl_divergence", "alpha_divergence", "renyi_divergence"]
@@ -87,34 +87,7 @@ def compare(
     >>> print(", ".join(f"{x:.6f}" for x in compare("kl", reference, candidate)))
     0.137327, 0.000000
     """
-    return compare_each([MeasureSpec(measure, symmetrize, alpha, beta)], log_p, log_q)[0]
-
-
-class MeasureSpec(NamedTuple):
-    """A measure with its symmetrization and parameters, as in `compare`.
-
-    Attributes:
-        measure: a measure, its name or an alias.
-        symmetrize: "jeffreys", "jensen", "none" or "reverse".
-        alpha: parameter of the alpha, Renyi and AB divergences.
-        beta: parameter of the beta and AB divergences.
-    """
-
-    measure: str | Measure
-    symmetrize: str = "jeffreys"
-    alpha: Any = None
-    beta: Any = None
-
-
-def compare_each(specs: Sequence[MeasureSpec], log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Compare with each measure in `specs`, as `compare` does, float64 [specs, ...].
-
-    >>> p, q = torch.tensor([0.5, 0.5]).log(), torch.tensor([0.25, 0.75]).log()
-    >>> specs = [MeasureSpec("kl"), MeasureSpec("l1")]
-    >>> print(", ".join(f"{x:.3f}" for x in compare_each(specs, p, q)))
-    0.137, 0.500
-    """
-    return compare_plans([plan(spec) for spec in specs], log_p, log_q)
+    return compare_plans([plan(measure, symmetrize, alpha, beta)], log_p, log_q)[0]
 
 
 def compare_plans(plans: Sequence[Plan], log_p: Tensor, log_q: Tensor) -> Tensor:
@@ -133,24 +106,23 @@ def compare_plans(plans: Sequence[Plan], log_p: Tensor, log_q: Tensor) -> Tensor
     return values.minimum(bounds[:, None]).reshape(len(plans), *shape[:-1])
 
 
-def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
+def compare_all(plan: Plan, log_p: Tensor, log_q: Tensor) -> Tensor:
     """Compare all references with all candidates, float64 [references, candidates].
 
-    `spec` is the measure with its parameters, `log_p` is [references, vocab], and `log_q` is
+    `plan` is the measure with its parameters, `log_p` is [references, vocab], and `log_q` is
     [candidates, vocab]. Values match `compare` within 1e-9, and errors are the same. Most measures
     are computed by matrix products, which lose digits for values below 1e-6 and for parameters
     within 1e-3 of a singular value. `compare` is used in these cases.
 
     >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
-    >>> print(", ".join(f"{x:.3f}" for x in compare_all(MeasureSpec("kl"), p, q)[0]))
+    >>> print(", ".join(f"{x:.3f}" for x in compare_all(plan("kl"), p, q)[0]))
     0.137, 0.000
     """
-    resolved = plan(spec)
     p, q = _normalize("log_p", log_p), _normalize("log_q", log_q)
     values = torch.full((len(p), len(q)), torch.nan, dtype=torch.float64, device=p.device)
-    if resolved.formula.matrix and ("p", "m") not in resolved.directions:
-        matrix = partial(resolved.formula.matrix, **resolved.parameters)
-        sides = [matrix(p, q) if x == "p" else matrix(q, p).T for x, _ in resolved.directions]
+    if plan.formula.matrix and ("p", "m") not in plan.directions:
+        matrix = partial(plan.formula.matrix, **plan.parameters)
+        sides = [matrix(p, q) if x == "p" else matrix(q, p).T for x, _ in plan.directions]
         values = torch.stack(sides).mean(0)
     near = ~(values.isfinite() & (values > NEAR))
     rows, columns = near.nonzero(as_tuple=True)
@@ -158,8 +130,8 @@ def compare_all(spec: MeasureSpec, log_p: Tensor, log_q: Tensor) -> Tensor:
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         pairs = rows[part], columns[part]
-        values[pairs] = compare_plans([resolved], p[pairs[0]], q[pairs[1]])[0]
-    return values.clamp(min=0.0, max=resolved.bound)
+        values[pairs] = compare_plans([plan], p[pairs[0]], q[pairs[1]])[0]
+    return values.clamp(min=0.0, max=plan.bound)
 
 
 def shares(
@@ -179,8 +151,7 @@ def shares(
     >>> print(", ".join(f"{x:.3f}" for x in shares("l1_distance", p, q)))
     0.000, 0.100, 0.100
     """
-    spec = MeasureSpec(measure, symmetrize, alpha, beta)
-    resolved = plan(spec)
+    resolved = plan(measure, symmetrize, alpha, beta)
     value = compare_plans([resolved], log_p, log_q)[0]
 
     def divide(log_p: Tensor, log_q: Tensor, **parameters: float) -> Tensor:
@@ -197,15 +168,22 @@ def shares(
 
 
 class Plan(NamedTuple):
-    """A measure with checked parameters."""
+    """A measure with checked parameters.
+
+    Attributes:
+        formula: the functions of the measure.
+        parameters: the parameters that the measure uses, by name.
+        directions: pairs of distributions, as in SYMMETRIZATIONS.
+        bound: upper bound of the values.
+    """
 
     formula: Formula
     parameters: dict[str, float]
-    directions: Sequence[tuple[str, str]]  # as in SYMMETRIZATIONS
+    directions: Sequence[tuple[str, str]]
     bound: float
 
     def symmetrize(self, divergence: Callable[..., Tensor], p: Tensor, q: Tensor) -> Tensor:
-        """Return the mean of a divergence over the directions."""
+        """Return the mean of a `divergence` of two distributions `p` and `q` over directions."""
         sides = {"p": p, "q": q}
         if ("p", "m") in self.directions:
             # log((p+q)/2), without overflow, and bitwise identical to log p if p = q.
@@ -214,11 +192,23 @@ class Plan(NamedTuple):
         return reduce(_mean, values)
 
 
-def plan(spec: MeasureSpec) -> Plan:
-    measure = resolve(spec.measure)
-    parameters = check_parameters(measure, spec.alpha, spec.beta)
-    bound = upper_bound(measure, symmetrize=spec.symmetrize, **parameters)
-    directions = SYMMETRIZATIONS["none" if measure.symmetric else spec.symmetrize]
+def plan(
+    measure: str | Measure,
+    symmetrize: str = "jeffreys",
+    alpha: object = None,
+    beta: object = None,
+) -> Plan:
+    """Check a measure once, for `compare_all`. The arguments and errors are as in `compare`.
+
+    `measure` is a `Measure`, its name or an alias. `symmetrize`, `alpha` and `beta` are checked.
+
+    >>> plan("kl", "jensen").bound
+    0.6931...
+    """
+    measure = resolve(measure)
+    parameters = check_parameters(measure, alpha, beta)
+    bound = upper_bound(measure, symmetrize=symmetrize, **parameters)
+    directions = SYMMETRIZATIONS["none" if measure.symmetric else symmetrize]
     return Plan(FORMULAS[measure.name], parameters, directions, min(bound, MAX_FLOAT64))
 
 

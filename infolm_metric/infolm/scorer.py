@@ -30,7 +30,6 @@ from infolm_metric.infolm.distributions import (
 )
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
 from infolm_metric.infolm.masked_lm import HEADS, MASKED_LM, MaskedLM
-from infolm_metric.infolm.measures import MeasureSpec
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.encoding_scorer import (
@@ -58,7 +57,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         """Requested measures with their parameters."""
         settings = self.settings
         return [
-            measures.plan(MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta))
+            measures.plan(name, settings.symmetrize, settings.alpha, settings.beta)
             for name in settings.names
         ]
 
@@ -132,13 +131,12 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
 
     def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
         """Compare all candidates with all references, float64 [candidates, references]."""
-        settings, (name,) = self.settings, self.settings.names
         log_q, log_p = (
-            interpolate(texts, encodings, settings.interpolation)
+            interpolate(texts, encodings, self.settings.interpolation)
             for texts in (candidates, references)
         )
-        spec = MeasureSpec(name, settings.symmetrize, settings.alpha, settings.beta)
-        return measures.compare_all(spec, log_p, log_q).T.cpu().numpy()
+        (plan,) = self.plans
+        return measures.compare_all(plan, log_p, log_q).T.cpu().numpy()
 
     def count_warnings(self, texts: Texts) -> Counter[str]:
         """Count texts, tokens, and the texts that cause each warning."""
@@ -249,9 +247,9 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
             "alpha": alphas,
             "beta": betas,
         }
-        plan = SweepPlan.make(self.settings, lists, changed)
+        grid = sweep_grid(self.settings, lists, changed)
         with self.lock:
-            results = self._sweep(pairs, plan)
+            results = self._sweep(pairs, grid)
         # All combinations score the same texts, so each warning reports the largest count.
         kinds = {kind for result in results for kind in result.counts}
         counts = {kind: max(result.counts[kind] for result in results) for kind in kinds}
@@ -260,7 +258,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
             {**counts, "few_documents": min(filter(None, documents), default=0)},
             self.warning_messages,
         )
-        return list(zip(plan.grid, results, strict=True))
+        return list(zip(grid, results, strict=True))
 
     def distributions(self, texts: object, **changed: object) -> Tensor:
         """Return the vocabulary distributions of texts: log-probabilities, float64 [texts, vocab].
@@ -313,15 +311,16 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         assert isinstance(run, InfoLMRun)
         return run
 
-    def _sweep(self, pairs: Pairs, plan: SweepPlan) -> list[Result]:
-        """Execute a plan: encode each text once at all temperatures, and compare the encodings."""
-        by_idf = {settings.idf: settings for settings in plan.grid}
+    def _sweep(self, pairs: Pairs, grid: Sequence[InfoLMSettings]) -> list[Result]:
+        """Encode each text once at all temperatures, and compare the encodings per setting."""
+        by_idf = {settings.idf: settings for settings in grid}
         runs = {idf: self._run(each, pairs.texts_by_side) for idf, each in by_idf.items()}
         for run in runs.values():
             run.check(pairs)
-        first, groups = runs[plan.grid[0].idf], plan.groups(runs)
-        parts: list[list[ChunkScores]] = [[] for _ in plan.grid]
-        count = len(plan.temperatures) * len(groups)
+        first, groups = runs[grid[0].idf], sweep_groups(grid, runs)
+        temperatures = list(dict.fromkeys(settings.temperature for settings in grid))
+        parts: list[list[ChunkScores]] = [[] for _ in grid]
+        count = len(temperatures) * len(groups)
         for chunk in pairs.chunks(first.chunk_size(SWEEP_BYTES, count)):
             owners = np.repeat(np.arange(len(chunk)), chunk.counts)
             sides = {
@@ -332,13 +331,13 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
                 for tables in groups
             }
             chunk_texts = [text for both in sides.values() for side in both for text in side]
-            encodings = first.encode(chunk_texts, temperatures=plan.temperatures)
+            encodings = first.encode(chunk_texts, temperatures=temperatures)
             for tables, (candidates, references) in sides.items():
                 repeated = [candidates[owner] for owner in owners]
                 for (temperature, _), indices in groups[tables].items():
-                    row = plan.temperatures.index(temperature)
+                    row = temperatures.index(temperature)
                     log_p = {key: rows[row] for key, rows in encodings.items()}
-                    group = [replace(first, settings=plan.grid[index]) for index in indices]
+                    group = [replace(first, settings=grid[index]) for index in indices]
                     plans = [plan for run in group for plan in run.plans]
                     values = group[0].compare_plans(plans, repeated, references, log_p)
                     for index, run, column in zip(indices, group, values, strict=True):
@@ -347,7 +346,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
                             run.reduce(candidates, references, chunk.counts, by_name)
                         )
         results = []
-        for settings, chunks in zip(plan.grid, parts, strict=True):
+        for settings, chunks in zip(grid, parts, strict=True):
             run, whole = replace(runs[settings.idf], settings=settings), ChunkScores.join(chunks)
             counts = run.corpus_counts(pairs, whole.counts)
             results.append(Result(settings.metric, whole.scores, run.signature, False, counts))
@@ -359,72 +358,58 @@ def _position_weights(text: WeightedText) -> np.ndarray:
     return text.log_weights if len(text.log_weights) else np.zeros(1)
 
 
-@dataclass(frozen=True)
-class SweepPlan:
-    """Settings of a sweep, each with a single measure.
+def sweep_grid(
+    settings: InfoLMSettings, lists: Mapping[str, Sequence[object] | None], changed: dict[str, Any]
+) -> list[InfoLMSettings]:
+    """Return all combinations of the values in `lists`, which maps setting names to lists.
 
-    They differ only in measure, parameters, temperature, interpolation and token weights, so each
-    text is encoded only once.
+    Each has a single measure. They differ only in measure, parameters, temperature, interpolation
+    and token weights, so each text is encoded only once.
     """
-
-    grid: tuple[InfoLMSettings, ...]
-
-    @classmethod
-    def make(
-        cls,
-        settings: InfoLMSettings,
-        lists: Mapping[str, Sequence[object] | None],
-        changed: dict[str, Any],
-    ) -> SweepPlan:
-        """Plan all combinations of the values in `lists`, which maps setting names to lists."""
-        axes: dict[str, list[Any]] = {}
-        for name, values in lists.items():
-            if values is None:
-                continue
-            if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
-                raise InputError(f"{name}s must be a list of values, got {values!r}")
-            axes[name] = list(values)
-            if not axes[name]:
-                raise InputError(f"{name}s must contain at least one value, got {values!r}")
-        measure = changed.pop("information_measure", settings.names)
-        # Start with a measure without parameters, because alpha and beta may come from the lists.
-        base = settings.replace(**changed, information_measure="fisher_rao_distance")
-        names = base.replace(information_measure=measure, alpha=0.5, beta=0.5).names
-        alphas = axes.pop("alpha", [base.alpha])
-        betas = axes.pop("beta", [base.beta])
-        grid = tuple(
-            base.replace(
-                **dict(zip(axes, values, strict=True)),
-                information_measure=name,
-                alpha=alpha,
-                beta=beta,
-            )
-            for values in itertools.product(*axes.values())
-            for name in names
-            for alpha, beta in measures.parameter_grid(name, alphas, betas)
+    axes: dict[str, list[Any]] = {}
+    for name, values in lists.items():
+        if values is None:
+            continue
+        if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+            raise InputError(f"{name}s must be a list of values, got {values!r}")
+        axes[name] = list(values)
+        if not axes[name]:
+            raise InputError(f"{name}s must contain at least one value, got {values!r}")
+    measure = changed.pop("information_measure", settings.names)
+    # Start with a measure without parameters, because alpha and beta may come from the lists.
+    base = settings.replace(**changed, information_measure="fisher_rao_distance")
+    names = base.replace(information_measure=measure, alpha=0.5, beta=0.5).names
+    alphas = axes.pop("alpha", [base.alpha])
+    betas = axes.pop("beta", [base.beta])
+    grid = [
+        base.replace(
+            **dict(zip(axes, values, strict=True)),
+            information_measure=name,
+            alpha=alpha,
+            beta=beta,
         )
-        if not grid:
-            raise InputError(
-                f"alphas={alphas} and betas={betas} contain no values in the domain of "
-                f"{', '.join(names)}. See measures.MEASURES for the domains."
-            )
-        return cls(grid)
+        for values in itertools.product(*axes.values())
+        for name in names
+        for alpha, beta in measures.parameter_grid(name, alphas, betas)
+    ]
+    if not grid:
+        raise InputError(
+            f"alphas={alphas} and betas={betas} contain no values in the domain of "
+            f"{', '.join(names)}. See measures.MEASURES for the domains."
+        )
+    return grid
 
-    @property
-    def temperatures(self) -> list[float]:
-        """Temperatures at which texts are encoded."""
-        return list(dict.fromkeys(settings.temperature for settings in self.grid))
 
-    def groups(
-        self, runs: Mapping[Any, EncodingRun[InfoLMSettings]]
-    ) -> dict[tuple[IDF | None, IDF | None], dict[tuple[float, float], list[int]]]:
-        """Group the indices of settings by IDF tables, then by temperature and interpolation.
+def sweep_groups(
+    grid: Sequence[InfoLMSettings], runs: Mapping[Any, InfoLMRun]
+) -> dict[Any, dict[tuple[float, float], list[int]]]:
+    """Group the indices of settings by IDF tables, then by temperature and interpolation.
 
-        Settings in a group share token weights. Settings in a subgroup also share distributions.
-        """
-        groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
-        for index, settings in enumerate(self.grid):
-            by_tables = groups.setdefault(runs[settings.idf].tables, {})
-            key = (settings.temperature, settings.interpolation)
-            by_tables.setdefault(key, []).append(index)
-        return groups
+    Settings in a group share token weights. Settings in a subgroup also share distributions.
+    """
+    groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
+    for index, settings in enumerate(grid):
+        by_tables = groups.setdefault(runs[settings.idf].tables, {})
+        key = (settings.temperature, settings.interpolation)
+        by_tables.setdefault(key, []).append(index)
+    return groups

@@ -9,8 +9,8 @@ from typing import Literal
 from infolm_metric.core.checks import InputError, check_fraction, score_names
 from infolm_metric.core.settings import EncodingSettings, IDFSetting
 from infolm_metric.infolm.measure_table import (
-    ALIASES,
     MEASURES,
+    NAMES,
     check_parameters,
     parameter_grid,
     upper_bound,
@@ -62,8 +62,7 @@ class InfoLMSettings(EncodingSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choices = {name: name for name in MEASURES} | ALIASES
-        names = score_names("information_measure", self.information_measure, choices, every=True)
+        names = score_names("information_measure", self.information_measure, NAMES, every=True)
         object.__setattr__(self, "information_measure", names)
         if self.temperature <= 0:
             raise InputError(

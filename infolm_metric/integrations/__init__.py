@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text, is_blank, is_missing
 from infolm_metric.metrics import find
+
+if TYPE_CHECKING:
+    from infolm_metric.core.settings import Settings
 
 
 @contextmanager
@@ -28,7 +31,7 @@ def require(package: str) -> Iterator[None]:
         ) from error
 
 
-def check_one_score(settings: Any) -> None:
+def check_one_score(settings: Settings) -> None:
     """Check that the settings request a single score."""
     if settings.several:
         raise InputError(
@@ -55,7 +58,7 @@ def load_sample_scorer(name: str, settings: Mapping[str, Any]) -> Any:
     return scorer
 
 
-def present_references(name: str, references: Any) -> list[str]:
+def present_references(name: str, references: object) -> list[str]:
     """Return a row's references without blank and missing ones, or None if all are missing.
 
     `references` is a string, a list of strings or None. `name` is its name in messages. Raises

@@ -26,7 +26,7 @@ def load_scorer(metric: str) -> Scorer[Any]:
     return METRICS[metric].scorer_type()(model_name_or_path="bundled")
 
 
-def assert_answer(answer: str, references: Any, allow: Any = (), **settings: Any) -> None:
+def assert_answer(answer: str, references: object, allow: object = (), **settings: object) -> None:
     """Raise AssertionError unless an answer agrees with a reference answer.
 
     Args:
@@ -76,7 +76,7 @@ def assert_answer(answer: str, references: Any, allow: Any = (), **settings: Any
 
 
 def assert_not_worse(
-    new: Any, old: Any, references: Any, metric: str = "bertscore", **settings: Any
+    new: object, old: object, references: object, metric: str = "bertscore", **settings: object
 ) -> None:
     """Raise AssertionError if new texts score significantly worse than old texts.
 

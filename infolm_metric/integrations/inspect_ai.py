@@ -8,7 +8,7 @@ must be False, "bundled" or the path to a table. The settings are fields of `Inf
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping
 
 from infolm_metric.integrations import load_sample_scorer, present_references, require
 
@@ -19,36 +19,36 @@ with require("inspect-ai"):
 
 
 @scorer(metrics=[mean(), stderr()])
-def infolm(**settings: Any) -> Scorer:
+def infolm(**settings: object) -> Scorer:
     """Score outputs against targets with InfoLM. Lower is better."""
     return sample_scorer("infolm", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
-def baryscore(**settings: Any) -> Scorer:
+def baryscore(**settings: object) -> Scorer:
     """Score outputs against targets with BaryScore. Lower is better."""
     return sample_scorer("baryscore", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
-def bertscore(**settings: Any) -> Scorer:
+def bertscore(**settings: object) -> Scorer:
     """Score outputs against targets with BERTScore. Higher is better."""
     return sample_scorer("bertscore", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
-def menli(**settings: Any) -> Scorer:
+def menli(**settings: object) -> Scorer:
     """Score outputs against targets with MENLI. Higher is better."""
     return sample_scorer("menli", settings)
 
 
 @scorer(metrics=[mean(), stderr()])
-def answer_check(**settings: Any) -> Scorer:
+def answer_check(**settings: object) -> Scorer:
     """Check answers against reference answers, with the verdict in the metadata of each sample."""
     return sample_scorer("answer_check", settings)
 
 
-def sample_scorer(name: str, settings: dict[str, Any]) -> Scorer:
+def sample_scorer(name: str, settings: Mapping[str, object]) -> Scorer:
     """Return an Inspect scorer that runs a metric in a thread.
 
     Samples without a target get the score NaN, which Inspect excludes from means.

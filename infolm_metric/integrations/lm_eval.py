@@ -9,7 +9,6 @@ also reports the fraction of each verdict.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -17,7 +16,7 @@ from typing import Any, TypeAlias
 from infolm_metric.answer_check.verdict import LIKELY_WRONG, VERDICTS
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
-from infolm_metric.core.results import user_stacklevel
+from infolm_metric.core.results import warn_user
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.integrations import check_one_score, present_references, require
 from infolm_metric.metrics import METRICS, find
@@ -26,7 +25,7 @@ with require("lm-eval"):
     from lm_eval.api.registry import register_aggregation, register_metric
 
 # A document's references, the model's output, and the settings.
-Item: TypeAlias = tuple[list[str], str, dict[str, Any]]
+Item: TypeAlias = tuple[list[str], str, dict[str, object]]
 # Verdicts by the name of the metric that reports their fraction.
 FRACTIONS = {f"answer_check_{word.replace(' ', '_')}": word for word in VERDICTS}
 
@@ -37,7 +36,7 @@ def load_scorer(name: str) -> Scorer[Any]:
     return find(name).scorer_type()()
 
 
-def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
+def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: object) -> Item:
     """Return a document's references, output and settings, to be scored with the whole corpus.
 
     `references` contains the document's references, or a single entry with the list of references.
@@ -58,9 +57,9 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
 
 def document_metric(name: str) -> Callable[..., Item]:
     """Return the function that lm-eval calls for each document. It checks the arguments."""
-    checked: list[dict[str, Any]] = []
+    checked: list[dict[str, object]] = []
 
-    def check(references: Sequence[Any], predictions: Sequence[str], **settings: Any) -> Item:
+    def check(references: Sequence[Any], predictions: Sequence[str], **settings: object) -> Item:
         try:
             if settings not in checked:
                 check_one_score(load_scorer(name).settings.replace(**settings))
@@ -128,10 +127,12 @@ def _warn_about_missing(left_out: int, documents: Sequence[Item]) -> None:
             "target. Remove documents without a target"
         )
     for problem in problems:
-        warnings.warn(f"infolm: {problem}.", stacklevel=user_stacklevel())
+        warn_user(f"{problem}.")
 
 
-def _register(name: str, function: Any, aggregation: str, higher_is_better: bool) -> None:
+def _register(
+    name: str, function: Callable[..., object], aggregation: str, higher_is_better: bool
+) -> None:
     options = {"higher_is_better": higher_is_better, "aggregation": aggregation}
     register_metric(metric=name, output_type="generate_until", **options)(function)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from infolm_metric.answer_check.verdict import LIKELY_CORRECT
 from infolm_metric.core import __version__
@@ -17,7 +16,7 @@ with require("mlflow"):
 
 
 def make_scorer(
-    metric: str = "answer_check", expectation: str = "expected_response", **settings: Any
+    metric: str = "answer_check", expectation: str = "expected_response", **settings: object
 ) -> Scorer:
     """Return an MLflow scorer that compares outputs with references.
 
@@ -38,7 +37,7 @@ def make_scorer(
     metric_scorer = load_sample_scorer(metric, settings)
 
     @scorer(name=metric)
-    def score(outputs: Any, expectations: Any) -> list[Feedback]:
+    def score(outputs: object, expectations: object) -> list[Feedback]:
         if not isinstance(expectations, Mapping) or expectation not in expectations:
             raise InputError(
                 f"expectations must contain {expectation!r}, got {expectations!r:.60}. Set the "

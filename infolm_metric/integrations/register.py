@@ -11,7 +11,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from infolm_metric.core.files import write_whole
+from infolm_metric.core.files import write_text
 from infolm_metric.metrics import METRICS, Metric
 
 
@@ -72,5 +72,5 @@ def _write(text: str, metrics: Path, name: str) -> Path:
     script = folder / f"{name}.py"
     # The write is atomic, because other processes may read the script. An existing script is also
     # rewritten, because evaluate selects the newest script.
-    write_whole(script, [text.encode()])
+    write_text(script, text)
     return script

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -41,10 +42,10 @@ class TextMetric(torchmetrics.Metric):
 
     def __init__(
         self,
-        model_name_or_path: Any = None,
+        model_name_or_path: str | os.PathLike[str] | None = None,
         *,
         process_group: dist.ProcessGroup | None = None,
-        **settings: Any,
+        **settings: object,
     ) -> None:
         # distributed_score synchronizes the ranks, so all ranks must call it, even if a rank has
         # already computed its result.
@@ -57,7 +58,7 @@ class TextMetric(torchmetrics.Metric):
         self.pairs: list[Tensor]
         self.add_state("pairs", [], dist_reduce_fx="cat")
 
-    def update(self, preds: Any, target: Any) -> None:
+    def update(self, preds: object, target: object) -> None:
         """Store pairs for `compute`.
 
         `preds` is a list of candidates, possibly empty. `target` contains a reference or a list of
@@ -79,7 +80,7 @@ class TextMetric(torchmetrics.Metric):
         assert result is not None
         return self._tensors({name: result.mean(name) for name in result.scores})
 
-    def forward(self, preds: Any, target: Any) -> Tensor | dict[str, Tensor]:
+    def forward(self, preds: object, target: object) -> Tensor | dict[str, Tensor]:
         """Store pairs for `compute`, and return the mean score of only these pairs.
 
         The score of an empty batch is NaN, as in torchmetrics. If an error is raised, nothing is
@@ -99,7 +100,7 @@ class TextMetric(torchmetrics.Metric):
         self.pairs = []  # a new list, because torchmetrics clears the old one, which `Running` uses
         super().reset()
 
-    def _sync_dist(self, *arguments: Any, **options: Any) -> None:
+    def _sync_dist(self, *arguments: object, **options: object) -> None:
         """Do nothing, because `compute` gathers the scores of all ranks."""
 
     def _tensors(self, means: Mapping[str, float]) -> Tensor | dict[str, Tensor]:

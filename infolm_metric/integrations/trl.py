@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from infolm_metric.answer_check.guard import guard as guard_factor
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import as_list, check_text
-from infolm_metric.core.results import user_stacklevel
+from infolm_metric.core.results import warn_user
 from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.thinking import strip_thinking
 from infolm_metric.integrations import check_one_score, present_references
@@ -35,7 +35,7 @@ class Reward:
         return f"{self.scorer.settings.metric}_reward"
 
     def __call__(
-        self, prompts: Any = None, completions: Any = (), **columns: Any
+        self, prompts: object = None, completions: object = (), **columns: object
     ) -> list[float | None]:
         """Return the reward of each completion. None for rows without a reference.
 
@@ -71,23 +71,19 @@ class Reward:
         rewards: list[float | None] = [None] * len(texts)
         with _warnings_once():
             if len(rows) < len(texts):
-                warnings.warn(
-                    f"infolm: {len(texts) - len(rows)} of {len(texts)} rows have no reference in "
+                warn_user(
+                    f"{len(texts) - len(rows)} of {len(texts)} rows have no reference in "
                     f"the column {column!r}. Their reward is None. Remove these rows, or add "
                     "references.",
-                    stacklevel=user_stacklevel(),
                 )
             if rows:
-                scores = self._scores([texts[row] for row in rows], [groups[row] for row in rows])
+                pairs = [texts[row] for row in rows], [groups[row] for row in rows]
+                (scores,) = self.scorer.score(*pairs).scores.values()
                 for row, score in zip(rows, scores, strict=True):
                     rewards[row] = score if self.scorer.higher_is_better else -score
-                if self.guard:
-                    for row, score in zip(rows, scores, strict=True):
+                    if self.guard:
                         rewards[row] = score * guard_factor(texts[row], groups[row], questions[row])
         return rewards
-
-    def _scores(self, texts: list[str], groups: list[list[str]]) -> list[float]:
-        return self.scorer.score(texts, groups).scores[self.scorer.settings.names[0]]
 
 
 def reward(
@@ -126,7 +122,7 @@ def reward(
     return Reward(scorer, reference_column, is_answer_check if guard is None else guard)
 
 
-def _questions(prompts: Any, size: int) -> list[str]:
+def _questions(prompts: object, size: int) -> list[str]:
     """Return the last user message of each prompt, or empty strings without prompts."""
     if prompts is None:
         return [""] * size
@@ -145,7 +141,7 @@ def _questions(prompts: Any, size: int) -> list[str]:
     ]
 
 
-def completion_text(completion: Any, name: str = "completion") -> str:
+def completion_text(completion: object, name: str = "completion") -> str:
     """Return a completion's text: the string itself, or the text of the last assistant message.
 
     A message without a role counts as an assistant message. Images, reasoning, tool calls and other
@@ -166,7 +162,7 @@ def completion_text(completion: Any, name: str = "completion") -> str:
     return _last_text(completion, name, (None, "assistant"))
 
 
-def _last_text(messages: Any, name: str, roles: tuple[str | None, ...]) -> str:
+def _last_text(messages: str | Sequence[object], name: str, roles: tuple[str | None, ...]) -> str:
     """Return a string, or the text of the last message whose role is one of `roles`."""
     if isinstance(messages, str):
         return messages
@@ -180,7 +176,7 @@ def _last_text(messages: Any, name: str, roles: tuple[str | None, ...]) -> str:
     return last
 
 
-def content_text(content: Any, name: str) -> str:
+def content_text(content: object, name: str) -> str:
     """Return the text of a message's content: None, a string, or a list of parts."""
     if content is None:  # a tool call
         return ""

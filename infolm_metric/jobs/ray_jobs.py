@@ -20,6 +20,7 @@ import pyarrow
 import pyarrow.dataset
 import ray
 from pyarrow import parquet
+from ray.data.block import BlockAccessor
 from ray.data.datasource import BlockBasedFileDatasink
 
 from infolm_metric import metrics
@@ -132,7 +133,7 @@ def score_source(
 class _ParquetFiles(BlockBasedFileDatasink):
     """Parquet files with the rows in order. `write_parquet` writes from several threads."""
 
-    def write_block_to_file(self, block: Any, file: Any) -> None:
+    def write_block_to_file(self, block: BlockAccessor, file: pyarrow.NativeFile) -> None:
         parquet.write_table(block.to_arrow(), file)
 
 

@@ -21,7 +21,7 @@ import ray.data
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import json_line
 from infolm_metric.core.inputs import batches
-from infolm_metric.core.results import user_stacklevel
+from infolm_metric.core.results import warn_user
 from infolm_metric.jobs.resume import check_new_columns
 from infolm_metric.tables import TABLES, Cells, Row, Source, TableFiles, file_ending, parse_pair
 
@@ -178,7 +178,7 @@ def read_schema(files: TableFiles, source: Source, names: Sequence[str]) -> Sche
     schemas = ray.get([task(path, files.read, columns, names) for path in files.paths])
     schema = Schema.join(schemas)
     for message in schema.warnings:
-        warnings.warn(message, stacklevel=user_stacklevel())
+        warn_user(message.removeprefix("infolm: "))
     return schema
 
 
@@ -209,7 +209,9 @@ def open_tables(files: TableFiles, schema: Schema) -> ray.data.Dataset:
     return paths.map_batches(read, batch_size=None, num_cpus=0)
 
 
-def _read_blocks(batch: Any, read: Reader, schema: Schema) -> Iterator[pyarrow.Table]:
+def _read_blocks(
+    batch: Mapping[str, Sequence[str]], read: Reader, schema: Schema
+) -> Iterator[pyarrow.Table]:
     """Yield the rows of files as tables."""
     for path in batch["path"]:
         for rows in batches(read(str(path)), ROWS):

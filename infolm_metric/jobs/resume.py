@@ -13,7 +13,6 @@ import json
 import math
 import os
 import shutil
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -32,7 +31,7 @@ from infolm_metric.core.baselines import resolve_baseline
 from infolm_metric.core.checks import InputError, check_whole
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
-from infolm_metric.core.results import Result, Summary, add_counts, user_stacklevel, warn
+from infolm_metric.core.results import Result, Summary, add_counts, warn, warn_user
 from infolm_metric.core.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.core.signature import Signature
 from infolm_metric.tables import Row, Source
@@ -193,10 +192,9 @@ def _resume(
                 progress.update(len(rows))
         except BaseException:
             if job.done:
-                warnings.warn(
-                    f"infolm: {job.done} of {job.rows} pairs are saved in {part}. Run the command "
+                warn_user(
+                    f"{job.done} of {job.rows} pairs are saved in {part}. Run the command "
                     "again, without --restart, to resume.",
-                    stacklevel=user_stacklevel(),
                 )
             raise
     return job

@@ -8,7 +8,7 @@ Source: Chen and Eger, TACL 2023, section 4.3.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,6 @@ import numpy as np
 
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, package_baseline
 from infolm_metric.core.checks import InputError, check_fraction, check_value
-from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.scorer import Run
 
@@ -37,14 +36,6 @@ class CombinedMetric:
 
     run: Run[Any]
     baseline: Baseline | None
-
-    def with_statistics(self, statistics: CorpusStatistics) -> CombinedMetric:
-        """Return the metric with the statistics of a whole corpus."""
-        return replace(self, run=self.run.with_statistics(statistics))
-
-    def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
-        """Collect corpus statistics."""
-        return self.run.count(texts)
 
     def check(self, pairs: Pairs) -> None:
         """Check that the pairs can be scored, before weights are loaded."""

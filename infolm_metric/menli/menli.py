@@ -1,16 +1,12 @@
-"""MENLI for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
+"""MENLI for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
 
-from infolm_metric.core import evaluate_metric
-from infolm_metric.menli.scorer import MENLIScorer
-
-_DESCRIPTION = """\
+Description:
 MENLI uses a natural language inference (NLI) model to decide whether a text follows from its
 reference, and the reference from the text. The score is a linear function of the probabilities of
 entailment, neutrality and contradiction. Higher is better. MENLI detects changed numbers, names and
 negations, to which similarity metrics are nearly blind, and can be combined with such a metric.
-"""
 
-_CITATION = r"""
+Citation:
 @article{chen2023menli,
   title = {{MENLI}: Robust Evaluation Metrics from Natural Language Inference},
   author = {Chen, Yanran and Eger, Steffen},
@@ -20,9 +16,8 @@ _CITATION = r"""
   year = {2023},
   doi = {10.1162/tacl_a_00576},
 }
-"""
 
-_EXAMPLES = """
+Examples:
     >>> from infolm_metric import MENLI
     >>> menli = MENLI(model_name_or_path="bundled")  # or evaluate.load("menli", ...)
     >>> results = menli.compute(
@@ -57,7 +52,10 @@ _EXAMPLES = """
     True
 """
 
-__test__ = {"examples": _EXAMPLES}  # doctests
+from infolm_metric.core import evaluate_metric
+from infolm_metric.menli.scorer import MENLIScorer
+
+_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 
 
 class MENLI(evaluate_metric.EvaluateMetric):

@@ -34,12 +34,12 @@ class MENLIRun(NLIRun[MENLISettings]):
 
     def with_statistics(self, statistics: CorpusStatistics) -> MENLIRun:
         """Return the run with the statistics that the other metric needs."""
-        other = self.other and self.other.with_statistics(statistics)
+        other = self.other and replace(self.other, run=self.other.run.with_statistics(statistics))
         return replace(self, statistics=statistics, other=other)
 
     def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Collect corpus statistics for the other metric in a combination."""
-        return self.other.count(texts) if self.other else CorpusStatistics()
+        return self.other.run.count(texts) if self.other else CorpusStatistics()
 
     def check(self, pairs: Pairs) -> None:
         """Check that the pairs can be scored, before weights are loaded."""
@@ -90,10 +90,10 @@ class MENLIRun(NLIRun[MENLISettings]):
         """Return the signature fields of both models."""
         return {**(self.other.signature_fields() if self.other else {}), **super().model_fields()}
 
-    def default_fields(self) -> set[str]:
+    def default_fields(self, fields: Mapping[str, object]) -> set[str]:
         """Return the names of the fields with default values, including the other metric's."""
-        names = super().default_fields()
-        if isinstance(self.other, CombinedMetric):
+        names = super().default_fields(fields)
+        if self.other:
             run = self.other.run
             names |= {f"{run.settings.metric}.{name}" for name in run.signature.defaults}
         return names
@@ -143,7 +143,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
         return run
 
     def make_baseline(
-        self, texts: Sequence[str], pairs: int, references: int, **changed: Any
+        self, texts: Sequence[str], pairs: int, references: int, **changed: object
     ) -> Baseline:
         """Compute a baseline, and for a combination also the other metric's, if there is none."""
         settings = self.settings.replace(**changed)

@@ -146,11 +146,6 @@ class MENLISettings(NLISettings):
         return (value,) if isinstance(value, str) else tuple(value)
 
     @property
-    def several(self) -> bool:
-        """True if `formula` is a list. Scores are then returned by formula."""
-        return isinstance(self.formula, tuple)
-
-    @property
     def weight(self) -> float:
         """Weight of the NLI score.
 

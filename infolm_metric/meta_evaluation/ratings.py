@@ -24,6 +24,7 @@ from os import PathLike, fspath
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.inputs import as_list
@@ -94,28 +95,6 @@ class Ratings:
     def lengths(self) -> np.ndarray:
         """Length of each text in characters, as a grid."""
         return self.grid([float(len(text)) for text in self.predictions])
-
-    def select(self, samples: Iterable[str]) -> Ratings:
-        """Return the ratings of all systems for some `samples`, in their current order.
-
-        Raises InputError if an id is unknown.
-        """
-        ids = dict.fromkeys(map(_format_name, samples))
-        for name in ids:
-            check_known("id", name, self.samples)
-        columns = np.asarray([name in ids for name in self.samples])
-        rows = np.flatnonzero(columns[self.indices[:, 1]])
-        indices = self.indices[rows]
-        indices[:, 1] = (np.cumsum(columns) - 1)[indices[:, 1]]
-        return replace(
-            self,
-            samples=tuple(name for name in self.samples if name in ids),
-            human={name: grid[..., columns] for name, grid in self.human.items()},
-            metrics={name: grid[..., columns] for name, grid in self.metrics.items()},
-            predictions=tuple(self.predictions[row] for row in rows),
-            references=tuple(self.references[row] for row in rows),
-            indices=indices,
-        )
 
 
 def read_ratings(
@@ -220,20 +199,20 @@ def read_ratings(
     )
 
 
-def check_varies(name: str, values: Any) -> None:
+def check_varies(name: str, values: npt.ArrayLike) -> None:
     """Check that at least two values differ, without NaN.
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):
     infolm_metric.InputError: column 'fluency': all 2 values are 3, so correlations are ...
     """
-    values = np.asarray(values, dtype=float)
-    values = values[~np.isnan(values)]
-    if not len(values):
+    scores = np.asarray(values, dtype=float)
+    scores = scores[~np.isnan(scores)]
+    if not len(scores):
         raise InputError(f"{name}: no values. Add values, or leave it out.")
-    if (values == values[0]).all():
+    if (scores == scores[0]).all():
         raise InputError(
-            f"{name}: all {len(values)} values are {values[0]:g}, so correlations are undefined. "
+            f"{name}: all {len(scores)} values are {scores[0]:g}, so correlations are undefined. "
             "Leave it out."
         )
 

@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import threading
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -41,7 +40,7 @@ from transformers.utils.hub import get_checkpoint_shard_files
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.results import user_stacklevel
+from infolm_metric.core.results import warn_user
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
 from infolm_metric.core.tokenization import (
     Template,
@@ -362,10 +361,9 @@ def choose_device(weights: int) -> torch.device:
         free, total = torch.cuda.mem_get_info()
         if fits_on_gpu(weights, free, total):
             return torch.device("cuda", torch.cuda.current_device())
-        warnings.warn(
-            f"infolm: only {free >> 20} of {total >> 20} MiB of GPU memory are free. Falling back "
+        warn_user(
+            f"only {free >> 20} of {total >> 20} MiB of GPU memory are free. Falling back "
             "to the CPU (slower). Set device='cuda' to use the GPU anyway.",
-            stacklevel=user_stacklevel(),
         )
     return torch.device("cpu")
 

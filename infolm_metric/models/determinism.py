@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -17,6 +17,8 @@ from torch import Tensor, nn
 
 PRECISION = "fp32_precision"
 MKL_MODE = "MKL_CBWR"
+
+M = TypeVar("M", bound=nn.Module)
 
 # Numbers of rows to probe, including some for which libraries divide the work differently.
 PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
@@ -189,7 +191,7 @@ class DeterministicLinear(nn.Linear):
         return output.view(*input.shape[:-1], -1)
 
 
-def deterministic_linear(model: Any) -> Any:
+def deterministic_linear(model: M) -> M:
     """Replace the linear layers of a model so that its output does not depend on the batch.
 
     The rules of the layers are chosen here, for the current number of threads.

@@ -70,8 +70,7 @@ def fast_encoder(model: PreTrainedModel) -> FastEncoder | None:
     family = FAMILIES.get(model.config.model_type)
     if family is None or getattr(model.config, "is_decoder", False):
         return None
-    encoder: FastEncoder = deterministic_linear(FastEncoder(model, family))
-    return encoder
+    return deterministic_linear(FastEncoder(model, family))
 
 
 def run_model(
@@ -279,13 +278,13 @@ class Family:
     position_bias: Callable[[Any], nn.Module] | None = None
 
 
-def _albert_layers(encoder: Any) -> list[nn.Module]:
+def _albert_layers(encoder: PreTrainedModel) -> list[nn.Module]:
     groups, depth = encoder.albert_layer_groups, encoder.config.num_hidden_layers
     order = [groups[i * len(groups) // depth] for i in range(depth)]
     return [layer for group in order for layer in group.albert_layers]
 
 
-def _position_bias(encoder: Any) -> Any:
+def _position_bias(encoder: PreTrainedModel) -> PreTrainedModel:
     """Remove the encoder's layers, which are not needed for the bias, and return the encoder."""
     encoder.layer = nn.ModuleList()
     return encoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from infolm_metric.core.baselines import Baseline
-from infolm_metric.core.document_counts import count_tokens
+from infolm_metric.core.document_counts import count_corpus, count_tokens
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import ChunkScores, Result, reduce_references
@@ -164,28 +164,23 @@ class EncodingRun(Run[E]):
     def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
         """Count document frequencies in the texts that the `idf` setting selects."""
         settings, checkpoint = self.settings, self.checkpoint
-        tables = {}
+        tokenizer = checkpoint.tokenizer, checkpoint.fingerprint
+        tables, processes = {}, settings.tokenize_processes or 1
         with self.scorer.lock:
             for side in settings.idf_sides:
                 documents = texts[side]
                 if not documents:
                     continue
-                if (settings.tokenize_processes or 1) > 1:
-                    table = IDF.from_corpus(
-                        list(documents),
-                        checkpoint.tokenizer,
-                        max_length=None if settings.long_text == "window" else self.limit,
-                        processes=settings.tokenize_processes,
-                    )
-                    tables[side] = replace(table, tokenizer_name=checkpoint.name)
+                rows: Iterator[Mapping[str, Any]]
+                if processes > 1:
+                    length = None if settings.long_text == "window" else self.limit
+                    rows = count_corpus(list(documents), *tokenizer, length, "text", processes)
                 else:
                     rows = (
                         count_tokens(text.tokens for text in self.tokenize(part))
                         for part in batches(documents, TOKENIZED_DOCUMENTS)
                     )
-                    tables[side] = IDF.from_counts(
-                        rows, checkpoint.tokenizer, checkpoint.fingerprint, checkpoint.name
-                    )
+                tables[side] = IDF.from_counts(rows, *tokenizer, checkpoint.name)
         return CorpusStatistics(tables)
 
     def check(self, pairs: Pairs) -> None:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel
+from transformers import AutoModel, PreTrainedConfig
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
@@ -63,7 +63,7 @@ STATES_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
 E = TypeVar("E", bound=EncodingSettings)
 
 
-def is_encoder(config: Any) -> bool:
+def is_encoder(config: PreTrainedConfig) -> bool:
     """Return True for encoder-only models, with or without a head."""
     kind = type(config)
     decoder = kind in MODEL_FOR_CAUSAL_LM_MAPPING and kind not in MODEL_FOR_MASKED_LM_MAPPING

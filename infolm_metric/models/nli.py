@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from infolm_metric.core.results import user_stacklevel
+from infolm_metric.core.results import warn_user
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.tokenization import TOKENS_PER_BATCH, device_limit, packed_batches
 from infolm_metric.models.checkpoints import Architecture, Checkpoint, non_finite_error
@@ -198,18 +197,16 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
     ]
     if failures:
         outputs = {name: index for name, index in vars(labels).items() if index is not None}
-        warnings.warn(
-            f"infolm: the labels of the model {checkpoint.name!r} may be wrong: "
+        warn_user(
+            f"the labels of the model {checkpoint.name!r} may be wrong: "
             f"{', and '.join(failures)}. Its outputs are interpreted as {outputs}. If this is "
             "wrong, pass the label names in output order as `labels`.",
-            stacklevel=user_stacklevel(),
         )
     elif not right.all():
         text = next(x for x, good in zip(COPIES, right[len(PROBES) :], strict=True) if not good)
-        warnings.warn(
-            f"infolm: the model {checkpoint.name!r} does not recognize identical texts. For "
+        warn_user(
+            f"the model {checkpoint.name!r} does not recognize identical texts. For "
             f"example, it does not find that {text!r} follows from itself. Choose another model if "
             "scores of copies and of small differences matter.",
-            stacklevel=user_stacklevel(),
         )
     return model

@@ -9,7 +9,9 @@ of the classification.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -21,26 +23,9 @@ ENGLISH_VOCABULARY = "b5a6ff3efec197f8"
 UNKNOWN = "[UNK]"
 BRACKETS = frozenset('():"')
 SYMBOLS = frozenset("={}[]<>_;|\\+*#@&^~`/")
-# Common words of other languages and of program code, without accents because the vocabulary has
-# none. Words that are also common in English are omitted.
-FOREIGN_WORDS = {
-    "German": "der das und ist nicht ein eine einen den dem des mit auf von zu wir sie er ich im "
-    "fur sich auch nach bei uber aus wird sind um zum zur vor oder haben wie werden als wenn "
-    "noch nur aber mein sein ihr uns es mir mich sehr kein schon",
-    "French": "le la les une un du est dans que qui sur pas au aux et il elle je nous vous ce "
-    "sont avec se ont ne cette mon ma sa leur sans mais ou tout tres deux y fait etre",
-    "Spanish": "el los las una con del en su para lo al como mas pero ha mi sus sin esta este "
-    "muy hay ya ser fue hasta desde donde dos",
-    "Italian": "di che della gli non dei nel alla si piu sono ho da ed anche delle dal questo ci "
-    "sua suo tre molto dopo",
-    "Portuguese, Dutch, Swedish": "de os um uma em nao com ao het een van niet op te dat voor "
-    "met zijn aan och att det som jag ett av til",
-    "code": "int str len def const std var null args kwargs void func init self cls bool char "
-    "uint enum dict tuple struct foo param src json html css href div obj num elif async php sql "
-    "ptr xml ls py js np stdout printf sudo pip npm git usr tmp cfg env sys idx config url http "
-    "https",
-}
-ELSEWHERE = frozenset(" ".join(FOREIGN_WORDS.values()).split())
+# Common words of other languages and of program code.
+LISTS = tomllib.loads(Path(__file__).with_name("foreign_words.toml").read_text(encoding="utf-8"))
+ELSEWHERE = frozenset(" ".join(LISTS.values()).split())
 
 
 def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:

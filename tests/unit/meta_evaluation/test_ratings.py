@@ -118,7 +118,6 @@ def test_integer_and_float_ids_are_equal():
     table = [{**row, "id": float(row["id"])} for row in rows()]
     assert read_ratings(table).samples == ("1", "2")
     assert read_ratings([*table[:2], *rows()[2:]]).samples == ("1", "2")
-    assert read_ratings(table).select([1.0]).samples == ("1",)
     with pytest.raises(InputError, match="at least two values of 'id', got 1"):
         read_ratings(table, exclude_ids=[1.0])
 
@@ -127,8 +126,6 @@ def test_each_row_without_a_system_is_its_own_sample():
     ratings = read_ratings(rows_without_systems())
     assert (ratings.systems, ratings.samples) == ((), ("1", "2", "3", "4"))
     assert ratings.human["score"].tolist() == ratings.grid([1, 2, 3, 5]).tolist() == [1, 2, 3, 5]
-    part = ratings.select(["4", "2"])
-    assert (part.predictions, part.human["score"].tolist()) == (("text A2", "text B2"), [2, 5])
 
 
 BLEU_AS_HUMAN_SCORE = {"criteria": ["bleu"], "metrics": ["score"]}
@@ -170,19 +167,6 @@ def test_score_missing_in_the_first_row_is_missing_only_there(columns, gap):
     ratings = read_ratings(table, **columns)
     np.testing.assert_equal(ratings.human["relevance"], [[np.nan, 8], [7, 5]])
     np.testing.assert_equal(ratings.metrics["bleu"], [[np.nan, 20], [30, 50]])
-
-
-def test_samples_can_be_selected():
-    ratings = read_ratings(rows()).select(["2"])
-    assert ratings.samples == ("2",)
-    assert ratings.predictions == ("text A2", "text B2")
-    assert ratings.references == (("reference 2", "another"),) * 2
-    assert ratings.human["fluency"].tolist() == [[2], [5]]
-    assert ratings.metrics["bleu"].tolist() == [[20], [50]]
-    assert ratings.grid([7, 8]).tolist() == [[7], [8]]
-    assert read_ratings(rows()).select([2]).samples == ("2",)
-    with pytest.raises(InputError, match="unknown id '3'"):
-        read_ratings(rows()).select(["2", "3"])
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**300), 10**300))
