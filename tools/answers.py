@@ -20,7 +20,8 @@ saved in the folder for scores by model and pair of texts, and the scores of oth
 - thresholds: thresholds chosen on the first halves within the error goals, and rates of verdicts
   on the second halves, both with these thresholds and with the thresholds of the package.
 - fit: areas and possible verdicts on the first halves, by weight of token recall and by cap.
-- sentences: verdicts on right and wrong sentences by kind (tests/unit/answer_check/sentences.tsv).
+- sentences: verdicts on right and wrong sentences by kind, with which the rules were written, and
+  on unseen ones, whose author did not know the rules (both in tests/unit/answer_check).
 - errors: random errors, and how many of them have each category in
   results/answer_errors_read_by_eye.csv.
 - hacks: manipulated answers that score above honest answers, and what the guard costs: areas under
@@ -68,7 +69,10 @@ from tools.tables import show
 from tools.timing import cpu_name, median_seconds
 
 ROOT = Path(__file__).parent.parent
-SENTENCES = ROOT / "tests/unit/answer_check/sentences.tsv"
+SENTENCES = {
+    "sentences": ROOT / "tests/unit/answer_check/sentences.tsv",
+    "unseen sentences": ROOT / "tests/unit/answer_check/unseen_sentences.tsv",
+}
 READ_BY_EYE = ROOT / "tools/results/answer_errors_read_by_eye.csv"
 SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}  # prefix of dataset -> title
 # Largest fractions of wrong answers called likely correct, and of correct ones called likely wrong.
@@ -467,28 +471,31 @@ def long(arguments: argparse.Namespace) -> None:
 
 def sentences(arguments: argparse.Namespace) -> None:
     """Print verdicts on right and wrong sentences by kind, and the sentences that fail."""
-    with SENTENCES.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    answers = [row["answer"].replace("⏎", "\n") for row in rows]
-    groups = [row["references"].split(" ¦ ") for row in rows]
     scorer = make_scorer(arguments, **package_thresholds(arguments))
-    result = scorer.score(answers, groups)
-    kinds = dict.fromkeys(row["kind"] for row in rows)
-    counts = Counter[tuple[str, str, str | None]]()
-    for row, word in zip(rows, result["verdicts"], strict=True):
-        counts.update((kind, row["label"], word) for kind in (row["kind"], "all"))
-    table, failures = [], {("right", LIKELY_WRONG), ("wrong", LIKELY_CORRECT)}
-    for kind in (*kinds, "all"):
-        cells: list[object] = [kind]
-        for label in ("right", "wrong"):
-            cells.append(sum(counts[kind, label, word] for word in (*VERDICTS, None)))
-            cells += [counts[kind, label, word] for word in VERDICTS]
-        table.append(cells)
-    header = ["kind", *(w for x in ("right", "wrong") for w in (f"{x} answers", *VERDICTS))]
-    show("Verdicts on sentences", header, table, arguments.csv)
-    for row, score, word in zip(rows, result["scores"], result["verdicts"], strict=True):
-        if (row["label"], word) in failures:
-            print(f"{row['label']}, {word} ({score:.2f}): {row['answer']} [{row['references']}]")
+    failures = {("right", LIKELY_WRONG), ("wrong", LIKELY_CORRECT)}
+    for title, path in SENTENCES.items():
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+        answers = [row["answer"].replace("⏎", "\n") for row in rows]
+        result = scorer.score(answers, [row["references"].split(" ¦ ") for row in rows])
+        kinds = dict.fromkeys(row["kind"] for row in rows)
+        counts = Counter[tuple[str, str, str | None]]()
+        for row, word in zip(rows, result["verdicts"], strict=True):
+            counts.update((kind, row["label"], word) for kind in (row["kind"], "all"))
+        table = []
+        for kind in (*kinds, "all"):
+            cells: list[object] = [kind]
+            for label in ("right", "wrong"):
+                cells.append(sum(counts[kind, label, word] for word in (*VERDICTS, None)))
+                cells += [counts[kind, label, word] for word in VERDICTS]
+            table.append(cells)
+        header = ["kind", *(w for x in ("right", "wrong") for w in (f"{x} answers", *VERDICTS))]
+        show(f"Verdicts on {title}", header, table, arguments.csv)
+        for row, score, word in zip(rows, result["scores"], result["verdicts"], strict=True):
+            if (row["label"], word) in failures:
+                print(
+                    f"{row['label']}, {word} ({score:.2f}): {row['answer']} [{row['references']}]"
+                )
 
 
 def errors(arguments: argparse.Namespace) -> None:

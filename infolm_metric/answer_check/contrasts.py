@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from infolm_metric.answer_check.tokens import UNIT_WORDS, Overlap, Token, answer_tokens
+from infolm_metric.answer_check.tokens import UNIT_WORDS, Overlap, Token, answer_tokens, decides
 
 # Words of a group exclude each other.
 WORDS = (
@@ -80,6 +80,22 @@ LISTED = frozenset(("and", "or", "&", "plus"))
 # Words that an answer often replaces by a noun.
 PRONOUNS = frozenset(("it", "them", "him", "her", "he", "she", "they", "his", "its", "their"))
 PARTICIPLES = ("ed", "en", "wn", "un", "ung", "ght", "old", "ade", "und")
+
+
+def find_lack(answer: Sequence[Token], reference: Sequence[Token], overlap: Overlap) -> str:
+    """Return a part of a reference without which an answer differs, or "".
+
+    It is a number, letter, symbol or unit, a word that the answer replaces by an opposite, or a
+    part of a name.
+    """
+    missing = (token.text for token in overlap.missing if decides(token, reference))
+    return (
+        next(missing, "")
+        or (opposite(answer, overlap) if overlap.matched else "")
+        or other_person(answer, overlap)
+        or split_name(answer, reference)
+        or raised_unit(answer, reference)
+    )
 
 
 def opposite(answer: Sequence[Token], overlap: Overlap) -> str:

@@ -320,9 +320,8 @@ DENIALS = (
 )
 # The answer names another candidate that exceeds the reference.
 OUTDONE = Rule(
-    rf"\b(?:(?:more|less|fewer|worse|(?!(?:oth|rath|eith|wheth)er)\w+er)\b{GAP}than|compared (?:to|"
-    rf"with)|unlike)"
-    rf"(?: {LINK})? \W?X",
+    rf"\b(?:(?:more|less|fewer|worse|(?!(?:other|rather|either|whether)\b)\w+er)\b{GAP}than"
+    rf"|compared (?:to|with)|unlike)(?: {LINK})? \W?X",
     "Y had more members than X.",
 )
 DOUBTS = (
@@ -354,7 +353,7 @@ DOUBTS = (
         "I have no information about X.",
     ),
     Rule(
-        rf"X{SOON}(?:\b(?:not|n't) (?:\w+ )?(?:sure|certain)|\bwho knows|\bcan't tell|\bdon't "
+        rf"X{SOON}(?:\b(?:not|n't) (?:\w+ )?(?:sure|certain)|\bwho knows|\bcan't (?:tell|say)|\bdon't "
         rf"quote me"
         rf"|\bno idea)|\b(?:no idea|not (?:\w+ )?sure),? (?:but )?(?:maybe |perhaps )?X|X, "
         rf"(?:maybe|perhaps)\?$",

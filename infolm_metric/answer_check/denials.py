@@ -148,7 +148,7 @@ def is_corrected_to(statements: Sequence[str], reference: str) -> bool:
     """
     expected = reference_tokens(reference)
     texts = [mark_mentions(statement, expected) for statement in statements]
-    return any(re.search(rf"{OOPS}[^.!?\nX]{{0,40}}X", text) for text in texts)
+    return any(re.search(rf"(?<!\w){OOPS}[^.!?\nX]{{0,40}}X", text) for text in texts)
 
 
 def is_about_another(statements: Sequence[str], reference: str) -> bool:

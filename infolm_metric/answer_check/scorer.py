@@ -14,13 +14,10 @@ from infolm_metric.answer_check.comparison import Comparison, PreparedText
 from infolm_metric.answer_check.contrasts import (
     exchanges_roles,
     fails,
+    find_lack,
     is_determiner,
     longer_name,
-    opposite,
-    other_person,
     polarity,
-    raised_unit,
-    split_name,
 )
 from infolm_metric.answer_check.denials import (
     find_denial,
@@ -38,7 +35,6 @@ from infolm_metric.answer_check.tokens import (
     answer_tokens,
     compare,
     compare_name,
-    decides,
     is_copy,
     reference_tokens,
 )
@@ -228,32 +224,8 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             for text in reference.statements or (reference.text,)
         )
         if reference.is_short:
-            (whole,) = complete
             rows = [table[text, reference.text] for text in _mentions(answer, reference)]
-            values = nli_score(np.array([whole.probabilities, *rows]))
-            nli = float(values[0] + values[1:].max(initial=0)) / 2 if rows else float(values[0])
-            if overlap.missing and [x.key for x in reference.tokens] in (["yes"], ["no"]):
-                said = polarity(answer.statements)
-                if said == reference.tokens[0].key:
-                    overlap, nli = replace(overlap, matched=overlap.missing, missing=()), 0.5
-                elif not said:
-                    nli = max(nli, UNDECIDED)
-            if not overlap.missing and not _same_spelling(answer, reference):
-                nli = max(nli, 0.5)  # NLI models take 1,000 and 1000 for different numbers
-            corrected = is_corrected_to(answer.statements, reference.text)
-            if corrected and not overlap.missing:
-                nli = max(nli, 0.5)
-            veto = _veto(answer, reference, overlap, rows, corrected)
-            missing = (x.text for x in overlap.missing if decides(x, reference.tokens))
-            lacks = (
-                next(missing, "")
-                or (overlap.matched and opposite(answer.tokens, overlap))
-                or other_person(answer.tokens, overlap)
-                or split_name(answer.tokens, reference.tokens)
-                or raised_unit(answer.tokens, reference.tokens)
-                or ""
-            )
-            return Comparison(reference, overlap, nli, complete, veto=veto, lacks=lacks)
+            return _compare_short(answer, reference, overlap, complete, rows)
         correct = tuple(
             statement(text, reference, compare(reference.tokens, reference_tokens(text)))
             for text in answer.statements
@@ -363,6 +335,31 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
             (comparisons,) = run.compare([(prepared, [expected])], tokens)
         warn(result.counts, self.warning_messages)
         return Explanation.of(prepared.text, expected.text, comparisons, result)
+
+
+def _compare_short(
+    answer: PreparedText,
+    reference: PreparedText,
+    overlap: Overlap,
+    complete: tuple[Statement, ...],
+    rows: Sequence[tuple[float, float, float]],
+) -> Comparison:
+    """Compare with a short reference. `rows` are e, n and c of the statements that contain it."""
+    (whole,) = complete
+    values = nli_score(np.array([whole.probabilities, *rows]))
+    nli = float(values[0] + values[1:].max(initial=0)) / 2 if rows else float(values[0])
+    corrected = is_corrected_to(answer.statements, reference.text)
+    if overlap.missing and [token.key for token in reference.tokens] in (["yes"], ["no"]):
+        said = polarity(answer.statements)
+        if said == reference.tokens[0].key:
+            overlap, nli = replace(overlap, matched=overlap.missing, missing=()), 0.5
+        elif not said:
+            nli = max(nli, UNDECIDED)
+    elif not overlap.missing and (corrected or not _same_spelling(answer, reference)):
+        nli = max(nli, 0.5)  # NLI models take 1,000 and 1000 for different numbers
+    veto = _veto(answer, reference, overlap, rows, corrected)
+    lacks = find_lack(answer.tokens, reference.tokens, overlap)
+    return Comparison(reference, overlap, nli, complete, veto=veto, lacks=lacks)
 
 
 def _is_copy(answer: PreparedText, reference: PreparedText) -> bool:

@@ -169,7 +169,11 @@ ALIASES: dict[str, str] = {
     "linf": "l_infinity_distance",
     "fisher_rao": "fisher_rao_distance",
 }
-NAMES = {name: name for name in MEASURES} | ALIASES
+
+
+def known_names() -> dict[str, str]:
+    """Return the name of the measure for each name and alias, including measures added later."""
+    return {name: name for name in MEASURES} | ALIASES
 
 
 def resolve(name: str | Measure) -> Measure:
@@ -182,8 +186,9 @@ def resolve(name: str | Measure) -> Measure:
     """
     if isinstance(name, Measure):
         return name
-    check_known("information_measure", name, NAMES, every=True)
-    return MEASURES[NAMES[name]]
+    names = known_names()
+    check_known("information_measure", name, names, every=True)
+    return MEASURES[names[name]]
 
 
 def check_parameters(

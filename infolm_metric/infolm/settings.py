@@ -10,8 +10,8 @@ from infolm_metric.core.checks import InputError, check_fraction, score_names
 from infolm_metric.core.settings import EncodingSettings, IDFSetting
 from infolm_metric.infolm.measure_table import (
     MEASURES,
-    NAMES,
     check_parameters,
+    known_names,
     parameter_grid,
     upper_bound,
 )
@@ -62,7 +62,9 @@ class InfoLMSettings(EncodingSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names = score_names("information_measure", self.information_measure, NAMES, every=True)
+        names = score_names(
+            "information_measure", self.information_measure, known_names(), every=True
+        )
         object.__setattr__(self, "information_measure", names)
         if self.temperature <= 0:
             raise InputError(

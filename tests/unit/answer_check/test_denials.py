@@ -82,7 +82,7 @@ DENIED = [  # in all of them, Leeds is the reference
     "It's Hull, not Leeds.",
     "Hull (not Leeds)",
     "No, it isn't Leeds.",
-    "People confuse it with Leeds.",
+    "Visitors confuse it with Leeds.",
     "This is frequently mistaken for Leeds.",
     "You may be thinking of Leeds, but it is Hull.",
     "You're probably thinking of Leeds, which is a different city.",
@@ -148,8 +148,8 @@ DENIED = [  # in all of them, Leeds is the reference
     "A common wrong answer is Leeds.",
     "The trap answer is Leeds.",
     "The obvious guess, Leeds, is wrong.",
-    "Most people guess Leeds. They're mistaken.",
-    "Most people would say Leeds. It is actually Hull.",
+    "Most visitors guess Leeds. They're mistaken.",
+    "Most visitors would say Leeds. It is actually Hull.",
     "Many sources list Leeds. In fact it was Hull.",
     "Leeds makes no sense here.",
     "Leeds cannot be correct.",
@@ -215,7 +215,7 @@ DENIED = [  # in all of them, Leeds is the reference
     "It remains unknown whether it was Leeds.",
     "I don't know if it's Leeds.",
     "Might be Leeds, not sure.",
-    "Possibly Leeds, but I can't tell.",
+    "Possibly Leeds, but I can't say.",
     "Could be Leeds, who knows.",
     "I guess Leeds, but don't quote me.",
     "Not entirely sure, but perhaps Leeds or Hull.",
@@ -359,7 +359,7 @@ ASSERTED = [
     "Leeds, and nothing else.",
     "No. It was Leeds.",
     "Hull is a good guess, but it's Leeds.",
-    "Most people guess Hull. The answer is Leeds.",
+    "Most visitors guess Hull. The answer is Leeds.",
     "Only Leeds.",
     "It happened in Leeds, which no one expected.",
     "Leeds. I hope this is not wrong!",
@@ -608,3 +608,7 @@ def test_a_labelled_answer_wins_over_other_mentions():
     statements = ["Answer: the city of Hull", "Leeds lies in the west."]
     assert find_denial(statements, "Leeds") == statements[1]
     assert find_denial(["Answer: the city of Leeds", "Leeds lies in the west."], "Leeds") is None
+
+
+def test_the_end_of_a_word_is_no_correction():
+    assert not is_corrected_to(["The metal is copper, zinc, Leeds or tin."], "Leeds")
