@@ -353,7 +353,8 @@ DOUBTS = (
         "I have no information about X.",
     ),
     Rule(
-        rf"X{SOON}(?:\b(?:not|n't) (?:\w+ )?(?:sure|certain)|\bwho knows|\bcan't (?:tell|say)|\bdon't "
+        rf"X{SOON}(?:\b(?:not|n't) (?:\w+ )?(?:sure|certain)|\bwho knows|\bcan't (?:tell|say)|"
+        rf"\bdon't "
         rf"quote me"
         rf"|\bno idea)|\b(?:no idea|not (?:\w+ )?sure),? (?:but )?(?:maybe |perhaps )?X|X, "
         rf"(?:maybe|perhaps)\?$",

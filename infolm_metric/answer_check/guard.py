@@ -21,13 +21,13 @@ from infolm_metric.answer_check.tokens import Token, answer_tokens, is_copy, ref
 
 # Factor for an answer that denies a reference somewhere, offers it among other candidates, or is a
 # list. Fewer than 3% of the honest correct answers have a score below it.
-PENALTY = 0.3
+PENALTY = 0.2
 LONGEST_REPEAT = 12  # tokens of a repeated phrase, and statements that are compared
 ECHO = 0.8  # fraction of a statement's words in an earlier statement that repeats it
 # Words before length is penalized: 97% of the correct answers in EVOUNA and DIVER-QA are shorter.
 # The factor decreases by LENGTH_SLOPE per further word.
 USUAL_WORDS, LENGTH_SLOPE, LONG = 200, 0.001, 0.25
-FILLER = 0.3  # largest decrease for statements that are unrelated to question and reference
+FILLER = 0.25  # largest decrease for statements that are unrelated to question and reference
 # Factor for an answer of several statements that names a reference only in the middle.
 BURIED, MANY_STATEMENTS = 0.5, 4
 BARE = 9  # words of an answer that offers two candidates and contains no word of the prompt
@@ -42,6 +42,7 @@ FUNCTION_WORDS = frozenset(
     + ("was", "were", "be", "been", "it", "its", "he", "she", "they", "his", "her", "their", "this")
     + ("that", "these", "those", "and", "but", "or", "not", "which", "who", "has", "have", "had")
 )
+VERBS = frozenset(("is", "are", "was", "were", "has", "have", "had"))
 CONNECTIVES = frozenset(("so", "thus", "therefore", "hence", "indeed", "again", "yes", "certainly"))
 QUOTES = re.compile(r"[\"“”„«»*()\[\]]")
 # Several other names in brackets.
@@ -164,7 +165,7 @@ def denial(completion: Completion) -> float:
     """Return PENALTY for an answer that denies a reference, even if it also asserts it.
 
     >>> [denial(Completion(x, ["Paris"])) for x in ("It is Paris. Not Paris.", "Not Rome. Paris.")]
-    [0.3, 1.0]
+    [0.2, 1.0]
     """
     return (
         PENALTY
@@ -185,7 +186,7 @@ def candidates(completion: Completion) -> float:
 
     >>> answers = "Either Rome or Paris.", "It is Paris. It is Rome.", '"Rome" or "Paris"'
     >>> [candidates(Completion(answer, ["Paris"])) for answer in answers]
-    [0.3, 0.3, 0.3]
+    [0.2, 0.2, 0.2]
     """
     if ALIASES.search(completion.text) and not any(map(ALIASES.search, completion.references)):
         return PENALTY
@@ -231,11 +232,16 @@ def bare_list(completion: Completion) -> float:
     The factor is the number of items of the longest reference divided by the answer's.
 
     >>> bare_list(Completion("Rome, Paris, Oslo, Bern, Bonn", ["Paris"]))
-    0.3
+    0.2
     >>> bare_list(Completion("Rome, Paris, Oslo, Bern and Bonn", ["Bonn, Rome, Paris, Oslo"]))
     1.0
     """
     items, words = _items(completion.text), completion.words
+    start = [token.key for token in answer_tokens(" ".join(items[:2]))]
+    if not VERBS.isdisjoint(start) and any(
+        set(keys) <= set(start) for keys in completion.reference_words if keys
+    ):
+        return 1.0  # "It has seven units: metre, ..."
     most = max((len(_items(reference)) for reference in completion.references), default=1)
     longest = max(map(len, completion.reference_words), default=1)
     function_words = sum(word in FUNCTION_WORDS for word in words)
@@ -308,7 +314,7 @@ def filler(completion: Completion) -> float:
 def buried(completion: Completion) -> float:
     """Return BURIED for an answer whose only mention of a reference is in its middle.
 
-    Such answers often discuss several candidates, each in a statement that names another one.
+    Such answers often discuss several candidates. Nearly all statements contain another name.
 
     >>> essay = "Some prefer Rome. Others name Paris. Oslo is cold. It may end in Bern."
     >>> buried(Completion(essay, ["Paris"])), buried(Completion(essay, ["Rome"]))
@@ -326,7 +332,7 @@ def buried(completion: Completion) -> float:
         for tokens in completion.tokens
     ]
     inside = 0 < places[0] < len(completion.statements) - 1
-    return BURIED if inside and sum(others) > 2 else 1.0
+    return BURIED if inside and sum(others) >= len(others) - 1 else 1.0
 
 
 def length(completion: Completion) -> float:

@@ -131,7 +131,7 @@ PLURAL = re.compile(r"(\w+)ies|(\w+(?:o|ch|sh|x|ss|z))es|(\w\w+[^suix])s")
 # Chat systems join words around the source that they remove: "sung byNorah Jones".
 GLUED = re.compile(
     r"\b(by|is|was|are|were|as|in|at|of|on|to|from|and|the|named|called|about|actor|actress|singer)"
-    r"(?=[A-Z][a-z]|\d\d)"
+    r"(?=[A-Z][a-z]|\d\d)|(?<=\d\d\d\d)(?=(?:and|after|before|when|until|as|by)\b)"
 )
 APPROXIMATE = frozenset(["about", "approximately", "approx", "around", "roughly", "circa", "ca"])
 # An explanation in brackets or the form of a company at the end of a name.
@@ -186,7 +186,7 @@ def simplify(text: str) -> str:
         decomposed = unicodedata.normalize("NFD", text.translate(BASE_LETTERS))
         letters = (x for x in decomposed if x == "\u0338" or unicodedata.category(x) != "Mn")
         text = "".join(letters)
-    text = GLUED.sub(r"\1 ", text)
+    text = GLUED.sub(lambda match: f"{match[1] or ''} ", text)
     return re.sub(rf"(?<!\S)([{DASHES}])([$€£])(?=\d)", r"\2\1", text)
 
 

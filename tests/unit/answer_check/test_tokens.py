@@ -184,6 +184,7 @@ ALL_FOUND = [
     ("24 hours", "about 24 hours"),
     ("It was sung byNorah Jones1.", "Norah Jones"),
     ("It was in1987.", "1987"),
+    ("They moved in2013after a vote.", "2013"),
     ("the First World War", "World War I"),
     ("WWII", "World War 2"),
     ("the nineteen-twenties", "the 1920s"),
