@@ -34,6 +34,7 @@ WORDS = "the a cat dog sat on mat river rose by 3.5 metres in rain, and nobody k
 ORDINARY = WORDS.split()
 ODD = (
     *("", " ", "\n", "\x00", "\u2028", "\ufeff", "\u200d", "e\u0301", "\u05d0\u05d1"),
+    *("<think>", "</think>", "**", "$x^2$", "12.5 km", "wait, no", "not", "or", "A)", "| a |", "?"),
     *("[MASK]", "[SEP]", "[CLS]", "[PAD]", "<mask>", "\x1b[31m", "\u6771\u4eac", "a" * 300),
 )
 # Sampling weights of text lengths in characters.
@@ -69,6 +70,13 @@ SETTINGS: dict[str, dict[str, list[Any]]] = {
         "masking": ["token", "none"],
     },
     "baryscore": {**COMMON, **TEXTS, "layers": [1, 3, "all", [0, 2], "1,3"]},
+    "bertscore": {
+        **COMMON,
+        **TEXTS,
+        "multi_reference": ["max", "mean"],
+        "layer": [1, 2, 3],
+        "score": ["f1", "precision", ["recall", "f1"]],
+    },
     "menli": {
         **COMMON,
         "multi_reference": ["max", "mean"],
@@ -161,7 +169,8 @@ def try_input(scorer: Any, texts: Any, options: dict[str, Any], names: list[str]
 
 def try_metric(name: str, model: Path, numbers: range, seed: int) -> collections.Counter[str]:
     """Score the inputs with the given numbers, print failures, and return counts of outcomes."""
-    scorer = METRICS[name].scorer_type()(model_name_or_path=str(model))
+    required = {"layer": 1} if name == "bertscore" else {}
+    scorer = METRICS[name].scorer_type()(model_name_or_path=str(model), **required)
     names = [*SETTINGS[name], "predictions", "references", "text"]
     counts = collections.Counter[str]()
     for number in numbers:
