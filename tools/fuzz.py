@@ -39,7 +39,18 @@ ODD = (
 )
 # Sampling weights of text lengths in characters.
 LENGTHS = {0: 2, 1: 2, 2: 2, 5: 4, 12: 6, 30: 20, 100: 2, 1000: 1, 10_000: 0.2}
-INVALID_TEXTS: tuple[Any, ...] = (None, 5, float("nan"), b"bytes", ["list"], {"a": 1}, object, True, "\udfff", [])
+INVALID_TEXTS: tuple[Any, ...] = (
+    None,
+    5,
+    float("nan"),
+    b"bytes",
+    ["list"],
+    {"a": 1},
+    object,
+    True,
+    "\udfff",
+    [],
+)
 ODD_VALUES: tuple[Any, ...] = (
     *(None, True, False, "", "no", "nan", b"x", [], [1.0], {}, object(), np.float32(0.5)),
     *(0, 1, -1, 2, 10**30, -0.0, 0.5, 1e-300, 1e300, math.nan, math.inf, -math.inf, 1 + 1e-9),

@@ -232,7 +232,11 @@ def test(mutant: MutantLoader | None, tests: list[str], seconds: float | None = 
         return Verdict("survived", "")
     if process.exitcode in (4, 5):  # wrong usage, no tests
         raise SystemExit(f"pytest cannot run {tests}: exit code {process.exitcode}")
-    return Verdict("killed", receiver.recv() if receiver.poll() else f"exit {process.exitcode}")
+    try:
+        reason = receiver.recv() if receiver.poll() else ""
+    except EOFError:  # the process crashed
+        reason = ""
+    return Verdict("killed", reason or f"exit {process.exitcode}")
 
 
 def tests_for(mutant: Mutant, tests: Sequence[Path] = ()) -> list[str]:
