@@ -44,7 +44,7 @@ QUALIFIERS = frozenset(
 )
 # Capitalized words that are no part of a name.
 NOT_NAMES = (
-    "mr mrs ms dr sir lord lady saint king queen prince princess pope emperor empress "
+    "mr mrs ms dr sir lord lady saint king queen prince princess pope emperor "
     "president general captain senator professor chancellor minister the a an in on at by of "
     "to from for with and but so if as then when while although after before since both only "
     "even yes no it he she they this that who which was is are were"
