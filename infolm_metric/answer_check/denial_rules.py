@@ -12,8 +12,8 @@ from dataclasses import dataclass
 GAP = r"(?:[^.;:!?\nX]{0,60}\b)?"  # words without X in the same clause
 NOT = r"(?:not|never|isn't|wasn't|aren't|weren't)"
 WRONG = (
-    r"(?:(?:\w+ ){0,2}(?:wrong|incorrect|false|mistaken|untrue)|not (?:correct|right|true|the case)"
-    r"|an? (?:\w+ )?(?:mistake|misconception|myth|error|guess|assumption))\b"
+    r"(?:(?:\w+ ){0,2}(?:wrong|incorrect|false|mistaken|untrue)|not (?:correct|right|true|the "
+    r"case)|an? (?:\w+ )?(?:mistake|misconception|myth|error|guess|assumption))\b"
 )
 LINK = (
     r"(?:is|was|are|were|as|in|by|of|at|on|from|to|with|for|the|an?|called|named|actually|really)"
@@ -30,14 +30,13 @@ FALSELY = r"(?:wrongly|erroneously|incorrectly|mistakenly|falsely)"
 
 # The reference failed, and another candidate succeeded.
 LOST = (
-    r"(?:\w+ )?(?:lost|declined|refused|rejected|turned (?:it |that |this |the \w+ )?down|"
-    r"falls? (?:\w+ )?short|fell (?:\w+ )?short|came (?:in )?(?:second|third|close)|missed out|"
-    r"withdrew|finished (?:second|third)|was beaten)"
+    r"(?:\w+ )?(?:lost|declined|refused|rejected|turned (?:it |that |this |the \w+ )?down|falls? "
+    r"(?:\w+ )?short|fell (?:\w+ )?short|came (?:in )?(?:second|third|close)|missed out|withdrew|"
+    r"finished (?:second|third)|was beaten)"
 )
 WON = (
     r"\b(?:went to|won|(?:was|were) (?:\w+ )?(?:played|given|awarded|taken)|instead|(?:is|was) "
-    r"held by|"
-    r"beat|winner)\b"
+    r"held by|beat|winner)\b"
 )
 
 
@@ -52,16 +51,13 @@ class Rule:
 # The start of a statement that replaces what was said before.
 OOPS = (
     r"(?:(?:hmm|oh|uh|actually|well|no|or),? ){0,2}(?:correction|wait|hold on|scratch that|strike "
-    r"that|"
-    r"actually,? no|no,? (?:wait|it|i was)|no:|or no,|sorry,|apologies|i apologi[sz]e|pardon|i "
-    r"stand corrected|"
-    r"er,|rather,|on second thought|on (?:reflection|closer \w+)|looking (?:at it )?again|"
-    r"after (?:double-)?checking|(?:it|that) should (?:be|have been|read|say)|oops|whoops|my "
-    r"(?:bad|mistake)|"
-    r"i take (?:that|it) back|make that|or rather|edit(?=: it)|i now (?:think|believe)|i misread|"
-    r"i got (?:that|it) (?:wrong|backwards)|i(?:'d| would) like to change|"
-    r"(?:actually,? )?let me (?:correct|count|fix|re(?:check|compute|calculate|consider|think)))"
-    r"(?!\w)"
+    r"that|actually,? no|no,? (?:wait|it|i was)|no:|or no,|sorry,|apologies|i apologi[sz]e|pardon|"
+    r"i stand corrected|er,|rather,|on second thought|on (?:reflection|closer \w+)|looking (?:at "
+    r"it )?again|after (?:double-)?checking|(?:it|that) should (?:be|have been|read|say)|oops|"
+    r"whoops|my (?:bad|mistake)|i take (?:that|it) back|make that|or rather|edit(?=: it)|i now "
+    r"(?:think|believe)|i misread|i got (?:that|it) (?:wrong|backwards)|i(?:'d| would) like to "
+    r"change|(?:actually,? )?let me (?:correct|count|fix|re(?:check|compute|calculate|consider|"
+    r"think)))(?!\w)"
 )
 # Plain denials.
 REFUTATIONS = (
@@ -84,9 +80,8 @@ REFUTATIONS = (
         "It wasn't built by X.",
     ),
     Rule(
-        r"\b(?:no (?:evidence|proof) (?:that|for)|(?<!n't )(?<!not )forget|strike|ignore|no(?:body|"
-        r" one) (?:named|called|by the name of))"
-        rf"(?: (?:about|it|{LINK})){{0,3}} X",
+        rf"\b(?:no (?:evidence|proof) (?:that|for)|(?<!n't )(?<!not )forget|strike|ignore|"
+        rf"no(?:body| one) (?:named|called|by the name of))(?: (?:about|it|{LINK})){{0,3}} X",
         "There is no evidence that X did it.",
     ),
     Rule(rf"X\W? (?:\w+ )?{IS} {WRONG}", "X is wrong."),
@@ -98,13 +93,13 @@ REFUTATIONS = (
         "The answer X is wrong.",
     ),
     Rule(
-        r"\b(?:false|untrue|incorrect|wrong|not true|myth|misconception|mistake)"
-        r" (?:to (?:say|think|claim|assume|believe) )?that [^.,;:!?\nX]{0,60}X",
+        r"\b(?:false|untrue|incorrect|wrong|not true|myth|misconception|mistake) (?:to (?:say|"
+        r"think|claim|assume|believe) )?that [^.,;:!?\nX]{0,60}X",
         "It is false that X did it.",
     ),
     Rule(
-        r"\b(?:mentioned|named|listed|grouped|discussed) (?:together|along|alongside)? ?with\b"
-        r"[^.;!?\n]{0,99}X",
+        r"\b(?:mentioned|named|listed|grouped|discussed) (?:together|along|alongside)? "
+        r"?with\b[^.;!?\n]{0,99}X",
         "It is often mentioned together with X.",
     ),
 )
@@ -116,36 +111,31 @@ DENIALS = (
         "X never hosted it.",
     ),
     Rule(
-        rf"\b{FALSELY}\b{GAP}X|X{GAP}\b{FALSELY}\b|\b(?:do|does|did)(?:n't| not) "
-        rf"(?:\w+ )?(?:think|believe|recall)\b{GAP}X|(?<!no )(?<!a )\bdoubt\b{GAP}X|\bnever "
-        rf"heard\b{GAP}X",
+        rf"\b{FALSELY}\b{GAP}X|X{GAP}\b{FALSELY}\b|\b(?:do|does|did)(?:n't| not) (?:\w+ )?(?:think|"
+        rf"believe|recall)\b{GAP}X|(?<!no )(?<!a )\bdoubt\b{GAP}X|\bnever heard\b{GAP}X",
         "Some sources wrongly name X.",
     ),
     Rule(
-        rf"\b(?:dismiss|exclude|eliminate|discard|reject|disregard)(?: {LINK})? X"
-        rf"|X (?:can|could|may|must|should) be (?:\w+ )?(?:excluded|dismissed|eliminated|discarded|"
-        rf"ruled out)"
-        rf"|X{IS} (?:out\b(?! of)|unrelated|irrelevant|an? (?:red herring|distractor|trap|decoy))",
+        rf"\b(?:dismiss|exclude|eliminate|discard|reject|disregard)(?: {LINK})? X|X (?:can|could|"
+        rf"may|must|should) be (?:\w+ )?(?:excluded|dismissed|eliminated|discarded|ruled out)|"
+        rf"X{IS} (?:out\b(?! of)|unrelated|irrelevant|an? (?:red herring|distractor|trap|decoy))",
         "We can dismiss X.",
     ),
     Rule(
-        rf"\b(?:nothing to do with|not about|unrelated to|thinking of|no longer|everything but)"
-        rf"(?: {LINK}){{0,3}} X"
-        r"|X (?:had|has|played|took) no (?:part|role|share|involvement|connection)\b"
-        r"|\b(?:nobody|no one) \w+ X",
+        rf"\b(?:nothing to do with|not about|unrelated to|thinking of|no longer|everything but)(?: "
+        rf"{LINK}){{0,3}} X|X (?:had|has|played|took) no (?:part|role|share|involvement|"
+        rf"connection)\b|\b(?:nobody|no one) \w+ X",
         "It has nothing to do with X.",
     ),
     Rule(
-        rf"^(?:although|though|while|whereas|despite|even though)\b{GAP}X[^.;,X]{{0,80}}, "
-        r"(?!it\b|its\b|he\b|she\b|they\b|this\b|that\b)",
+        rf"^(?:although|though|while|whereas|despite|even though)\b{GAP}X[^.;,X]{{0,80}}, (?!it\b|"
+        rf"its\b|he\b|she\b|they\b|this\b|that\b)",
         "Although X is larger, Y is the capital.",
     ),
     Rule(
         rf"X{IS} (?:\w+ )?(?:considered|proposed|suggested|nominated|shortlisted|credited|"
-        rf"mentioned)\b"
-        rf"{SOON}\b(?:but|yet|however)\b|X bid\b{SOON}\bbut\b"
-        rf"|\b(?:supposed|planned|intended|meant|scheduled)\b{GAP}X{SOON}[,;]"
-        rf"|X (?:almost|nearly) \w+",
+        rf"mentioned)\b{SOON}\b(?:but|yet|however)\b|X bid\b{SOON}\bbut\b|\b(?:supposed|planned|"
+        rf"intended|meant|scheduled)\b{GAP}X{SOON}[,;]|X (?:almost|nearly) \w+",
         "X was considered, but they chose Y.",
     ),
     Rule(
@@ -158,39 +148,33 @@ DENIALS = (
     ),
     Rule(
         r"^(?:some|a few|several|other|older|many) (?:\w+ ){0,2}(?:list|source|account|people|book|"
-        r"text|"
-        rf"estimate|version|website)s? (?:\w+ )?(?:give|say|name|list|claim|report|mention|cite|"
+        r"text|estimate|version|website)s? (?:\w+ )?(?:give|say|name|list|claim|report|mention|"
+        r"cite|"
         rf"put)\w*\b{GAP}X",
         "Some older lists give X.",
     ),
     Rule(
         r"X's (?:\w+ ){0,2}(?:rival|competitor|contemporary|successor|predecessor|opponent|"
-        r"neighbou?r)\b"
-        r"|\bsame (?:\w+ ){1,2}as X|\bborder with X",
+        r"neighbou?r)\b|\bsame (?:\w+ ){1,2}as X|\bborder with X",
         "It opened in the same year as X.",
     ),
     Rule(
         rf"X{SOON}[,;:] (?:but|yet|however,?|though) (?:it(?:'s| is| was)|(?:the|my) (?:\w+ "
-        rf")?answer{IS}) "
-        r"(?!(?:also|often|not|later|now|sometimes|still|only|an?|more|usually|commonly|generally|"
-        r"in|at|"
-        r"on|by|from|to|called|known|possible|worth|important|likely|the|very|its|so|about)\b)\w",
+        rf")?answer{IS}) (?!(?:also|often|not|later|now|sometimes|still|only|an?|more|usually|"
+        rf"commonly|generally|in|at|on|by|from|to|called|known|possible|worth|important|likely|the|"
+        rf"very|its|so|about)\b)\w",
         "X sounds right, but it's Y.",
     ),
     Rule(
         r"^(?:there (?:is|was|were|are) )?(?:no|nothing|nobody|none|in no way|by no means|under no "
         r"circumstances)\b(?! (?:but|doubt|other|better|one but|question|less|fewer|longer|more|"
-        r"matter))"
-        r"[^.,;:!?\nX]{1,60}\bX",
+        r"matter))[^.,;:!?\nX]{1,60}\bX",
         "No event of this kind took place in X.",
     ),
     Rule(
         rf"\btempting\b{GAP}X|X{SOON}\b(?:although|though|but|while) [^.;X]{{1,40}}{IS} the "
-        rf"{CORRECT}\b"
-        r"|\bremaining X"
-        r"|\b(?:my|the) (?:earlier|previous|first|initial|original) (?:answer|guess|reply|response|"
-        r"thought)"
-        r"\W+(?:of |was )?X",
+        rf"{CORRECT}\b|\bremaining X|\b(?:my|the) (?:earlier|previous|first|initial|original) "
+        rf"(?:answer|guess|reply|response|thought)\W+(?:of |was )?X",
         "It would be tempting to say X.",
     ),
     Rule(
@@ -205,41 +189,39 @@ DENIALS = (
     ),
     Rule(
         rf"X\b{GAP}\b(?:makes? no sense|must be (?:an? )?(?:error|mistake|wrong)|(?:has|have) been "
-        r"(?:\w+ )?(?:debunked|discredited|disprove[dn]|refuted)|turned out to be (?:wrong|false|"
-        r"incorrect)"
-        r"|is far from (?:correct|right|true))|\bdifferent from X|\b(?:if only|wish) [^.;X]{0,30}X"
-        r"|\bwould be X if\b",
+        rf"(?:\w+ )?(?:debunked|discredited|disprove[dn]|refuted)|turned out to be (?:wrong|false|"
+        rf"incorrect)"
+        r"|is far from (?:correct|right|true))|\bdifferent from X|\b(?:if only|wish) [^.;X]{0,30}X|"
+        r"\bwould be X if\b",
         "The claim about X has been debunked.",
     ),
     Rule(
         rf"\b(?:wrong|incorrect|false|trap|mistaken) \w+(?:{IS}|:) X|(?:n't|\bnot) (?:true|correct|"
-        rf"right) "
-        rf"that{GAP}X|X{SOON}\bbut (?:i|they|he|she) (?:was|were|am|are) (?:wrong|mistaken)"
+        rf"right) that{GAP}X|X{SOON}\bbut (?:i|they|he|she) (?:was|were|am|are) (?:wrong|mistaken)"
         r"|X\W{1,5}no,? (?!doubt|question|longer|less|matter)\w|\bany(?:thing|one|where) other "
         r"than X",
         "A common wrong answer is X.",
     ),
     Rule(
-        rf"\b(?:contemporary|rival|competitor|opponent|predecessor|successor) (?:of|to) X"
-        rf"|, an? (?:\w+ ){{0,2}}(?:{KIN}) of X"
-        rf"|\b(?:its|his|her|their) (?:\w+ ){{0,2}}(?:rival|competitor|opponent|predecessor|"
-        rf"successor),? X",
+        rf"\b(?:contemporary|rival|competitor|opponent|predecessor|successor) (?:of|to) X|, an? "
+        rf"(?:\w+ ){{0,2}}(?:{KIN}) of X|\b(?:its|his|her|their) (?:\w+ ){{0,2}}(?:rival|"
+        rf"competitor|opponent|predecessor|successor),? X",
         "He was a rival of X.",
     ),
     Rule(
-        r"X ?[:–-] ?(?:false|wrong|incorrect|no)\b|X ?[✗✘❌]|[✗✘❌] ?X"
-        r"|\b(?:wrong|incorrect|false)(?: answers?)?: ?X",
+        r"X ?[:–-] ?(?:false|wrong|incorrect|no)\b|X ?[✗✘❌]|[✗✘❌] ?X|\b(?:wrong|incorrect|"
+        r"false)(?: answers?)?: ?X",
         "X: false.",
     ),
     Rule(rf"\b(?:rule|ruled|ruling) out(?: {LINK}){{0,2}} X", "I can rule out X."),
     Rule(
-        r"\b(?:none of|no (?:\w+ )?(?:source|record|document)s?)\b[^.;X]{0,40}"
-        r"\b(?:support|mention|name|list|point)\w*(?: (?:to|at))? X",
+        r"\b(?:none of|no (?:\w+ )?(?:source|record|document)s?)\b[^.;X]{0,40}\b(?:support|mention|"
+        r"name|list|point)\w*(?: (?:to|at))? X",
         "None of the sources support X.",
     ),
     Rule(
-        rf"\b(?:every(?:one|body)|many|most|people|experts|critics|fans|i|we)\b[^.;X]{{0,20}}"
-        rf"\b(?:expect|predict|favou?r|hope)\w*\b{GAP}X{GAP}\bbut\b",
+        rf"\b(?:every(?:one|body)|many|most|people|experts|critics|fans|i|"
+        rf"we)\b[^.;X]{{0,20}}\b(?:expect|predict|favou?r|hope)\w*\b{GAP}X{GAP}\bbut\b",
         "Everyone expected X, but Y won.",
     ),
     Rule(
@@ -257,21 +239,20 @@ DENIALS = (
         "You might think of X, yet it is Y.",
     ),
     Rule(
-        r"\b(?:often|commonly|usually|sometimes|widely|frequently) (?:\w+ )?(?:said|thought|named|"
+        rf"\b(?:often|commonly|usually|sometimes|widely|frequently) (?:\w+ )?(?:said|thought|named|"
         rf"believed|assumed|claimed|reported|cited|given|called)\b{GAP}X{SOON}\b(?:but|yet|"
         rf"though)\b",
         "It is often said to be X, but it is Y.",
     ),
     Rule(
-        r"\b(?:once|long|previously|formerly) (?:thought|believed|assumed) to (?:be|have been)"
-        rf"(?: {LINK}){{0,2}} X|(?:would have|would've|'d have|used to) "
-        rf"(?:guessed?|said|say|thought|think|assumed?|expect(?:ed)?|believed?)\b{GAP}X",
+        rf"\b(?:once|long|previously|formerly) (?:thought|believed|assumed) to (?:be|have been)(?: "
+        rf"{LINK}){{0,2}} X|(?:would have|would've|'d have|used to) (?:guessed?|said|say|thought|"
+        rf"think|assumed?|expect(?:ed)?|believed?)\b{GAP}X",
         "I would have guessed X.",
     ),
     Rule(
-        rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} "
-        r"(?:answer|one|year|date|name|place|city|capital|number|value|person|author|word|term) "
-        r"(?:is|was)\b",
+        rf"X{SOON}[,;:] (?:but |and )?(?:the|its|his|her|their) {CORRECT} (?:answer|one|year|date|"
+        rf"name|place|city|capital|number|value|person|author|word|term) (?:is|was)\b",
         "While many name X, the correct answer is Y.",
     ),
     Rule(
@@ -279,8 +260,8 @@ DENIALS = (
         "I expected X, but it turned out to be Y.",
     ),
     Rule(
-        r"\b(?:confused|mistaken|mixed up|confuse it|mistake it) (?:with|for)"
-        rf"(?: {LINK})? X|\banything but(?: {LINK})? X",
+        rf"\b(?:confused|mistaken|mixed up|confuse it|mistake it) (?:with|for)(?: {LINK})? X|"
+        rf"\banything but(?: {LINK})? X",
         "It is not to be confused with X.",
     ),
     Rule(
@@ -292,8 +273,8 @@ DENIALS = (
         "It is neither X nor Y.",
     ),
     Rule(
-        rf"X{IS} (?:(?:my|the) (?:first|initial|original) (?:thought|guess|idea|answer|instinct)"
-        r"|ruled out|excluded|eliminated|out of the question|impossible)\b",
+        rf"X{IS} (?:(?:my|the) (?:first|initial|original) (?:thought|guess|idea|answer|instinct)|"
+        rf"ruled out|excluded|eliminated|out of the question|impossible)\b",
         "X was my first thought.",
     ),
     Rule(
@@ -311,8 +292,8 @@ DENIALS = (
         "X isn't it.",
     ),
     Rule(
-        rf"\b(?:first|earlier|initially|previously|originally|looks? like)\b{GAP}X{GAP}"
-        r"\b(?:but|wrong|incorrect|correction)\b",
+        rf"\b(?:first|earlier|initially|previously|originally|looks? like)\b{GAP}X{GAP}\b(?:but|"
+        rf"wrong|incorrect|correction)\b",
         "I first said X, but it is Y.",
     ),
     Rule(rf"X\W{{1,4}}(?:{OOPS}|i (?:mean|meant)\b)", "X, sorry, it is Y."),
@@ -320,18 +301,18 @@ DENIALS = (
 )
 # The answer names another candidate that exceeds the reference.
 OUTDONE = Rule(
-    rf"\b(?:(?:more|less|fewer|worse|(?!(?:other|rather|either|whether)\b)\w+er)\b{GAP}than"
-    rf"|compared (?:to|with)|unlike)(?: {LINK})? \W?X",
+    rf"\b(?:(?:more|less|fewer|worse|(?!(?:other|rather|either|whether)\b)\w+er)\b{GAP}than|"
+    rf"compared (?:to|with)|unlike)(?: {LINK})? \W?X",
     "Y had more members than X.",
 )
 DOUBTS = (
     Rule(
-        r"\b(?:not sure|unsure|uncertain|unclear|unknown|no idea|say|tell|know|confirm|verify|"
+        rf"\b(?:not sure|unsure|uncertain|unclear|unknown|no idea|say|tell|know|confirm|verify|"
         rf"look up|check|wonder|determine|decide) (?:if|whether)\b{GAP}X",
         "I don't know whether X did it.",
     ),
     Rule(
-        r"\b(?:cannot|can't|can neither|could not|unable to) (?:confirm|verify|rule out|give|"
+        rf"\b(?:cannot|can't|can neither|could not|unable to) (?:confirm|verify|rule out|give|"
         rf"provide|help|discuss|answer|find)\b(?!{GAP}\b(?:but|however|"
         rf"though)\b)[^.,;:!?\nX]{{0,60}}X",
         "I can neither confirm that it is X.",
@@ -343,8 +324,9 @@ DOUBTS = (
     Rule(rf"^please (?:provide|tell|give|specify|clarify){GAP}X", "Please tell me more about X."),
     Rule(rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X", "It may or may not be X."),
     Rule(
-        r"\b(?:passage|text|context|document|article|question|sources?) (?:does|do|did)(?:n't| not)"
-        rf" (?:mention|say|state|specify|contain|include)(?: (?:whether|if|that|{LINK})){{0,3}} X",
+        rf"\b(?:passage|text|context|document|article|question|sources?) (?:does|do|did)(?:n't| "
+        rf"not) (?:mention|say|state|specify|contain|include)(?: (?:whether|if|that|"
+        rf"{LINK})){{0,3}} X",
         "The passage does not mention X.",
     ),
     Rule(
@@ -354,18 +336,15 @@ DOUBTS = (
     ),
     Rule(
         rf"X{SOON}(?:\b(?:not|n't) (?:\w+ )?(?:sure|certain)|\bwho knows|\bcan't (?:tell|say)|"
-        rf"\bdon't "
-        rf"quote me"
-        rf"|\bno idea)|\b(?:no idea|not (?:\w+ )?sure),? (?:but )?(?:maybe |perhaps )?X|X, "
-        rf"(?:maybe|perhaps)\?$",
+        rf"\bdon't quote me|\bno idea)|\b(?:no idea|not (?:\w+ )?sure),? (?:but )?(?:maybe |"
+        rf"perhaps )?X|X, (?:maybe|perhaps)\?$",
         "Possibly X, but I am not sure.",
     ),
     Rule(
         rf"^whether {GAP}X{SOON}\b(?:remains?|is) (?:\w+ )?(?:disputed|unclear|open|unknown|"
         rf"debated|uncertain)"
         r"|X\b[^.!?\n]{0,99}\b(?:beyond|outside) (?:what i|my)\b|^i(?:'d| would) need "
-        r"[^.!?\n]{0,60}X"
-        r"|^i (?:have|need) to decline\b|^i (?:must )?decline\b",
+        r"[^.!?\n]{0,60}X|^i (?:have|need) to decline\b|^i (?:must )?decline\b",
         "Whether X did it remains disputed.",
     ),
     Rule(
@@ -374,18 +353,18 @@ DOUBTS = (
         "I guess Y, but it could equally be X.",
     ),
     Rule(
-        rf"X{SOON}[,;.] (?:but |though |although |however,? )?(?:it (?:is|was) )?"
-        r"(?:(?:much |far )?more likely|i(?:'d| would) rather)\b",
+        rf"X{SOON}[,;.] (?:but |though |although |however,? )?(?:it (?:is|was) )?(?:(?:much |far "
+        rf")?more likely|i(?:'d| would) rather)\b",
         "Perhaps it is X, though it is more likely Y.",
     ),
     Rule(
-        rf"X\W?{IS} (?:hardly|scarcely|unlikely|doubtful|disputed|probably not)\b"
-        rf"|\b(?:hardly|unlikely to be|unlikely that|doubtful that)\b{GAP}X",
+        rf"X\W?{IS} (?:hardly|scarcely|unlikely|doubtful|disputed|probably not)\b|\b(?:hardly|"
+        rf"unlikely to be|unlikely that|doubtful that)\b{GAP}X",
         "X is hardly the answer.",
     ),
     Rule(
         rf"X{SOON}\bbut (?:this|that|it){IS} (?:\w+ )?(?:disputed|debated|uncertain|unclear|"
-        r"unconfirmed|doubtful|unproven)\b",
+        rf"unconfirmed|doubtful|unproven)\b",
         "Some claim X, but this is disputed.",
     ),
     Rule(
@@ -396,19 +375,18 @@ DOUBTS = (
 REPLACED = re.compile(
     OOPS + r"|(?:in truth|in reality),? |(?:well,? )?actually,? (?:it|that) (?:is|was)"
     r"(?! (?:an?|the|in|on|at)\b)|(?:well,? )actually\b|the (?:right|correct) (?:one|answer) is\b|"
-    r"(?:or )?it (?:could|might|"
-    r"may) (?:also|equally) (?:be|have)\b"
+    r"(?:or )?it (?:could|might|may) (?:also|equally) (?:be|have)\b"
 )
 ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
 IT_IS = re.compile(r"(?:but |however,? )?(?:it|this|that|the \w+)(?:'s| is| was)\b")
 LABELLED = re.compile(r"(?:(?:final|correct) )?answer: \W*(?![a-z]\b)(?:\w+\W+){0,3}\w+\W*$")
 CLARIFY = re.compile(
-    r"(?:could|can|would) you (?:please )?(?:clarify|specify|tell me|be more specific|provide)\b"
-    r"|please (?:clarify|specify)\b|(?:which|what) \w+ (?:do|did) you mean\b"
+    r"(?:could|can|would) you (?:please )?(?:clarify|specify|tell me|be more specific|provide)\b|"
+    r"please (?:clarify|specify)\b|(?:which|what) \w+ (?:do|did) you mean\b"
 )
 SUPPOSED = (
-    r"\b(?:most|many|some|people|every(?:one|body)|one (?:might|may|could)|you (?:might|may|would)|"
-    rf"tempted|easy to)\b{GAP}X"
+    rf"\b(?:most|many|some|people|every(?:one|body)|one (?:might|may|could)|you (?:might|may|"
+    rf"would)|tempted|easy to)\b{GAP}X"
 )
 IN_FACT = re.compile(
     r"(?:however|in (?:fact|truth|reality)|actually|but|yet)\b|(?:it|the \w+)(?:'s| is| was) "
@@ -421,18 +399,17 @@ SO = re.compile(
 )
 # The start of a statement that is the answer, whatever came before.
 CONCLUSION = re.compile(
-    r"(?:(?:so|therefore|thus|hence),? )?(?:(?:the|my) )?(?:(?:final|correct|right) )?"
-    r"answer(?::| is:?| must be) (?!\W*[a-z]\b|(?:based|supported|found|given|clear|in|on|from|"
-    r"also|yes|no|true|correct|right|therefore|thus)\b)"
+    r"(?:(?:so|therefore|thus|hence),? )?(?:(?:the|my) )?(?:(?:final|correct|right) )?answer(?::| "
+    r"is:?| must be) (?!\W*[a-z]\b|(?:based|supported|found|given|clear|in|on|from|also|yes|no|"
+    r"true|correct|right|therefore|thus)\b)"
 )
 # Another name with an addition that has no verb of its own, or a relative clause.
 NAME_WORD = r"(?:[A-Z][\w.'’-]{0,30}|of|the|de|van|von|la)"
 ADDITION = re.compile(
-    r"(?:[A-Z][^,;]{0,80} (?:is|was|would be) )?"
-    r"(?!(?:In|On|At|By|For|During|From|After|Before|Yes|No|Of|With|As)\b)"
-    rf"(?P<name>{NAME_WORD}(?: {NAME_WORD}){{0,4}}), "
-    r"(?:(?:who|whom|which|whose|where)\b[^,;]*"
-    rf"(?:,? (?:and |or )?{NAME_WORD}(?: {NAME_WORD}){{0,4}})*"
+    r"(?:[A-Z][^,;]{0,80} (?:is|was|would be) )?(?!(?:In|On|At|By|For|During|From|After|Before|Yes|"
+    r"No|Of|With|As)\b)"
+    rf"(?P<name>{NAME_WORD}(?: {NAME_WORD}){{0,4}}), (?:(?:who|whom|which|whose|"
+    rf"where)\b[^,;]*(?:,? (?:and |or )?{NAME_WORD}(?: {NAME_WORD}){{0,4}})*"
     r"|(?:an?|the|one of|married|based|[A-Z]\w{1,30}'s)\b(?:(?! (?:is|was|are|were|has|had|"
     r"did)\b)[^,;])*)"
 )
@@ -456,8 +433,8 @@ CHOICES = (
         "It is X, or Y, or Z.",
     ),
     Rule(
-        rf"^(?:{LINK} )?(?:X,? (?:and/)?or (?:{LINK} )?{ITEM}|{ITEM},? (?:and/)?or (?:{LINK} )?X)"
-        r"[.!]?$",
+        rf"^(?:{LINK} )?(?:X,? (?:and/)?or (?:{LINK} )?{ITEM}|{ITEM},? (?:and/)?or (?:{LINK} "
+        rf")?X)[.!]?$",
         "Y or X.",
     ),
     Rule(
@@ -473,46 +450,41 @@ CHOICES = (
     ),
     Rule(
         r"\b(?:candidates|possibilities|options|(?:possible|likely) answers|suspects|contenders|"
-        r"choices)"
-        r" (?:include|are|were)\b[^.;:!?]{0,99}"
-        r"(?:X,|X and|and X)",
+        r"choices) (?:include|are|were)\b[^.;:!?]{0,99}(?:X,|X and|and X)",
         "The options are X, Y and Z.",
     ),
     Rule(
-        rf"^(?:(?:it|that|this|they|he|she|(?:the|my) answer)(?:'s| is| was| are| were)? )"
-        rf"(?:{LINK} )?(?:X,? or (?:{LINK} )?{ITEM}|{ITEM},? or (?:{LINK} )?X)"
-        r"(?:,? (?:depending|but|i|though|although)\b[^.!?\n]*)?[.!]?$",
+        rf"^(?:(?:it|that|this|they|he|she|(?:the|my) answer)(?:'s| is| was| are| were)? "
+        rf")(?:{LINK} )?(?:X,? or (?:{LINK} )?{ITEM}|{ITEM},? or (?:{LINK} )?X)(?:,? (?:depending|"
+        rf"but|i|though|although)\b[^.!?\n]*)?[.!]?$",
         "It is X or Y, but I am not sure.",
     ),
     Rule(
-        rf"\b(?:depending on|depends)\b[^.;!?\n]{{0,60}}\b(?:X,? or|or (?:{LINK} )?X)"
-        rf"|\b(?:X,? or|or (?:{LINK} )?X)\b[^.;!?\n]{{0,40}}\bdepending\b"
+        rf"\b(?:depending on|depends)\b[^.;!?\n]{{0,60}}\b(?:X,? or|or (?:{LINK} )?X)|\b(?:X,? or|"
+        rf"or (?:{LINK} )?X)\b[^.;!?\n]{{0,40}}\bdepending\b"
         r"|\b(?:it(?:'s| is)|divided|choice) between [^.;!?\n]{0,40}(?:X,? (?:and|or)\b|(?:and|or) "
         r"X)",
         "Depending on the source, it is X or Y.",
     ),
     Rule(
         r"\b(?:maybe|perhaps|possibly|probably) (?:\w+ )?X,? (?:but )?(?:maybe|perhaps|possibly|"
-        r"probably)\b"
-        r"|\bsome\b[^.;!?\n]{0,40}X, (?:and )?some\b|\bsome\b[^.;!?\n]{0,40}, (?:and "
+        r"probably)\b|\bsome\b[^.;!?\n]{0,40}X, (?:and )?some\b|\bsome\b[^.;!?\n]{0,40}, (?:and "
         r")?some\b[^.;!?\n]{0,40}X",
         "Maybe X, maybe Y.",
     ),
     Rule(
         rf"\bone of (?!the|my|our|its|his|her|their|these|those)(?:{ITEM}, ){{1,8}}(?:(?:{ITEM} "
-        rf")?(?:and|or) )?X\b"
-        rf"|\bone of X, {ITEM}",
+        rf")?(?:and|or) )?X\b|\bone of X, {ITEM}",
         "One of Y, Z and X.",
     ),
     Rule(
         rf"\b(?:both )?(?:X and {ITEM}|{ITEM} and X) are (?:both|all|equally)? ?(?:possible|"
-        rf"plausible|"
-        r"acceptable|candidates)",
+        rf"plausible|acceptable|candidates)",
         "Both X and Y are possible.",
     ),
     Rule(
-        rf"\bif (?:it(?:'s| is) )?not {ITEM}, (?:then |it(?:'s| is) ){{0,2}}X"
-        r"|\bif (?:it(?:'s| is) )?not X,",
+        rf"\bif (?:it(?:'s| is) )?not {ITEM}, (?:then |it(?:'s| is) ){{0,2}}X|\bif (?:it(?:'s| is) "
+        rf")?not X,",
         "If it is not Y, then X.",
     ),
     Rule(
@@ -530,9 +502,8 @@ CHOICES = (
     Rule(r"^(?:X (?:or|and) no|yes (?:or|and) X)\b", "X and no."),
     Rule(
         rf"\b(?:could|might|may) (?:also |well )?be (?:{GAP}(?:X,? or\b|\bor X|X, (?:{LINK} "
-        rf")?{ITEM}, )"
-        rf"|{ITEM}, (?:{ITEM}, ){{0,8}}(?:{LINK} )?X)|(?:\bX\b[^.;!?\n]{{0,99}}|X): one of "
-        rf"(?:these|those|them)\b",
+        rf")?{ITEM}, )|{ITEM}, (?:{ITEM}, ){{0,8}}(?:{LINK} )?X)|(?:\bX\b[^.;!?\n]{{0,99}}|X): one "
+        rf"of (?:these|those|them)\b",
         "It could be Y or X.",
     ),
     Rule(
@@ -548,6 +519,6 @@ HEADER = re.compile(
 LETTERED = re.compile(r"(?:^|[\s(])[a-f1-9]\) ")
 NUMBERED = re.compile(r"(?:option|answer|candidate|guess|possibility) (?:\d|[a-e])\b")
 ALTERNATIVE = re.compile(
-    r"(?:alternative(?:ly| answers?)|another (?:option|possibility|candidate|guess)|"
-    r"(?:perhaps|maybe|possibly|or maybe|or perhaps)\b)"
+    r"(?:alternative(?:ly| answers?)|another (?:option|possibility|candidate|guess)|(?:perhaps|"
+    r"maybe|possibly|or maybe|or perhaps)\b)"
 )
