@@ -517,6 +517,7 @@ HEADER = re.compile(
 )
 # Labels of several candidates, within a statement and at the start of statements.
 LETTERED = re.compile(r"(?:^|[\s(])[a-f1-9]\) ")
+LETTERS = re.compile(r"\b[a-z](?:, [a-z])*,? (?:and|&) X\b|\bX(?:, [a-z])*,? (?:and|&) [a-z]\b")
 NUMBERED = re.compile(r"(?:option|answer|candidate|guess|possibility) (?:\d|[a-e])\b")
 ALTERNATIVE = re.compile(
     r"(?:alternative(?:ly| answers?)|another (?:option|possibility|candidate|guess)|(?:perhaps|"

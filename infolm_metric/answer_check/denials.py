@@ -23,6 +23,7 @@ from infolm_metric.answer_check.denial_rules import (
     ITS_WRONG,
     LABELLED,
     LETTERED,
+    LETTERS,
     LOST,
     NEGATIVES,
     NO,
@@ -188,8 +189,10 @@ def _offers(statements: Sequence[str], reference: Sequence[Token]) -> bool:
     listed = len(texts) > 2 and HEADER.search(texts[0]) is not None
     sentence = mentions[0]
     bare = all(len(text.split()) < 4 for text in texts) and sentence.strip(" .") == "X"
+    is_letter = len(reference) == 1 and len(reference[0].key) == 1
     return (
         (len(texts) > 2 and bare)
+        or (is_letter and LETTERS.search(sentence) is not None)
         or len(LETTERED.findall(sentence)) > 2
         or len(list(filter(NUMBERED.match, texts))) > 1
         or any(ALTERNATIVE.match(text) for text in texts[texts.index(sentence) + 1 :][:1])

@@ -349,6 +349,9 @@ RULES = (
     Rule(rf"{ALNUM}*{LETTER}[+#]+(?!{ALNUM})", lambda m: [m[0].casefold()], "C++, F#", "c++ f#"),
     Rule(rf"(?i:(?P<verb>ca|wo|sha|is|are|was|were|do|does|did|has|have|had|could|would|should|must)"
          rf"n['’ʼ`]t|cannot)(?!{ALNUM})", _not, "aren't, can't", "are not can not"),
+    Rule(r"[A-G][ -]sharp(?!\w)", lambda m: [m[0][0].lower() + "#"], "F sharp", "f#"),
+    Rule(r"[B-G](?:[ -]flat(?!\w)|♭)|A(?:♭|[ -]flat(?= (?:major|minor)|[.,;]|$))",
+         lambda m: [m[0][0].lower() + "♭"], "B-flat", "b♭"),
     Rule(r"(?i:per ?cent)(?!\w)", lambda m: ["%"], "5 per cent", "5 %"),
     Rule(rf"(?i:(?:square|sq\.?) (?={LENGTHS}))", lambda m: ["^2"], "square miles", "^2 miles"),
     Rule(rf"(?i:cubic (?={LENGTHS}))", lambda m: ["^3"], "5 cubic metres", "5 ^3 metres"),

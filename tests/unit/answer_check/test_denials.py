@@ -612,3 +612,15 @@ def test_a_labelled_answer_wins_over_other_mentions():
 
 def test_the_end_of_a_word_is_no_correction():
     assert not is_corrected_to(["The metal is copper, zinc, Leeds or tin."], "Leeds")
+
+
+@pytest.mark.parametrize("answer", ["A and B", "Both A and B are right.", "A, B and C", "B & C"])
+def test_several_letters_are_candidates(answer):
+    assert offers_candidates([answer], ["B"])
+
+
+@pytest.mark.parametrize(
+    "answer", ["B, because A and C are too slow.", "It is B and nothing else."]
+)
+def test_other_letters_are_no_candidates(answer):
+    assert not offers_candidates([answer], ["B"])

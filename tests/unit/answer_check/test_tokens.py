@@ -195,6 +195,8 @@ ALL_FOUND = [
     ("He is Dutch.", "the Netherlands"),
     ("Salt & Pepper", "Salt and Pepper"),
     ("the # sign", "#"),
+    ("in F sharp", "F#"),
+    ("B-flat", "B♭"),
 ]
 NOT_FOUND = [
     ("the sixth", "5th"),
@@ -239,6 +241,7 @@ NOT_FOUND = [
     ("the Indian Ocean", "India"),
     ("the @ sign", "#"),
     ("WWI", "2"),
+    ("B-flat", "B"),
 ]
 
 
