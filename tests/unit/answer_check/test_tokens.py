@@ -376,3 +376,8 @@ def test_time_is_linear_in_the_length_of_hostile_texts(part):
         overlap(text, text)
 
     assert_linear_time(work, 2_000)
+
+
+def test_about_counts_unless_a_number_follows_directly():
+    keys = [token.key for token in reference_tokens("about 5 books about 19 cats, about art 7")]
+    assert keys == ["5", "books", "19", "cats", "about", "art", "7"]

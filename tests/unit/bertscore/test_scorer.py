@@ -275,3 +275,9 @@ def test_menli_combines_with_f1_and_uniform_weights_of_the_bundled_model():
     expected = 0.2 * np.array(nli) + 0.8 * np.clip(alone["rescaled_scores"], 0, 1)
     assert result["scores"] == pytest.approx(expected, abs=1e-6)
     assert "|bertscore.score:f1|bertscore.layer:5|" in result.signature
+
+
+def test_scores_lie_within_the_bounds_of_a_cosine(bundled):
+    low, high = bundled.bounds(bundled.settings, "f1")
+    scores = columns(bundled.score(CANDIDATES, REFERENCES))
+    assert (low, high) == (-1, 1) and low <= scores.min() and scores.max() <= high + 1e-6
