@@ -237,11 +237,6 @@ def bare_list(completion: Completion) -> float:
     1.0
     """
     items, words = _items(completion.text), completion.words
-    start = [token.key for token in answer_tokens(" ".join(items[:2]))]
-    if not VERBS.isdisjoint(start) and any(
-        set(keys) <= set(start) for keys in completion.reference_words if keys
-    ):
-        return 1.0  # "It has seven units: metre, ..."
     most = max((len(_items(reference)) for reference in completion.references), default=1)
     longest = max(map(len, completion.reference_words), default=1)
     function_words = sum(word in FUNCTION_WORDS for word in words)
@@ -257,6 +252,13 @@ def bare_list(completion: Completion) -> float:
         re.findall(r"\w+", completion.text.lower())
     ):
         factor = min(factor, longest / len(words))
+    if factor == 1:
+        return factor
+    start = [token.key for token in answer_tokens(" ".join(items[:2]))]
+    if not VERBS.isdisjoint(start) and any(
+        set(keys) <= set(start) for keys in completion.reference_words if keys
+    ):
+        return 1.0  # "It has seven units: metre, ..."
     return max(PENALTY, factor)
 
 

@@ -371,7 +371,7 @@ RULES = (
 SCANNER = re.compile("|".join(f"(?P<rule{i}>{rule.pattern})" for i, rule in enumerate(RULES)))
 
 
-@lru_cache(256)  # rules of denials read a statement once per alias
+@lru_cache(4096)  # rules of denials and the guard read a statement several times
 def scan(text: str, has_capitals: bool | None = None) -> tuple[Token, ...]:
     """Return all tokens of a simplified text, including articles.
 
@@ -464,7 +464,7 @@ def reference_tokens(text: str) -> list[Token]:
     text = simplify(text)
     tokens = [
         replace(token, other="") if token.other == token.key.lower() else token
-        for token in _join_ranges(scan(text, has_capitals=True))
+        for token in _join_ranges(scan(text, True) if text == text.lower() else scan(text))
     ]
     return [
         token
