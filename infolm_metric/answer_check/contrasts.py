@@ -27,21 +27,7 @@ WORDS = (
 )
 OPPOSITES = [frozenset(group.split()) for group in WORDS.split(", ")]
 # Capitalized words before a name that make another name.
-QUALIFIERS = frozenset(
-    (
-        "new",
-        "north",
-        "south",
-        "east",
-        "west",
-        "northern",
-        "southern",
-        "eastern",
-        "western",
-        "democratic",
-        "equatorial",
-    )
-)
+QUALIFIERS = "new north south east west northern southern eastern western democratic equatorial"
 # Capitalized words that are no part of a name.
 NOT_NAMES = (
     "mr mrs ms dr sir lord lady saint king queen prince princess pope emperor "
@@ -50,24 +36,11 @@ NOT_NAMES = (
     "even yes no it he she they this that who which was is are were"
 )
 # Nouns after "no" in an answer that does not decide.
-UNANSWERED = frozenset(
-    (
-        "mention",
-        "information",
-        "evidence",
-        "indication",
-        "record",
-        "reference",
-        "way",
-        "data",
-        "details",
-        "specific",
-        "explicit",
-        "direct",
-        "clear",
-    )
+UNANSWERED = (
+    "mention information evidence indication record reference way data details specific "
+    "explicit direct clear"
 )
-# The start of an answer that judges what was asked.
+# Answers such as "That is false", which mean yes or no.
 JUDGED = re.compile(
     r"(?i)(?:(?:that|this|it|(?:the|this|that) (?:claim|statement|idea))(?:'s| is) )?(?:\w+ly )?"
     r"(?:(?P<yes>yep|yeah|correct|right|true|indeed)|nope|false|incorrect|untrue|wrong"
@@ -146,7 +119,7 @@ def longer_name(answer: Sequence[Token], reference: Sequence[Token]) -> str:
         )
     ]
     words = [answer[place - 1] if place else None for place in places]
-    if words and all(x and x.key in QUALIFIERS and x.text[0].isupper() for x in words):
+    if words and all(x and x.key in QUALIFIERS.split() and x.text[0].isupper() for x in words):
         return words[0].text if words[0] else ""
     return ""
 
@@ -158,7 +131,8 @@ def split_name(answer: Sequence[Token], reference: Sequence[Token]) -> str:
     >>> split_name(answer_tokens("in the south of Africa"), reference_tokens("South Africa"))
     'South'
     """
-    if len(reference) != 2 or reference[0].key not in QUALIFIERS:
+    is_name = len(reference) == 2 and all(token.text[0].isupper() for token in reference)
+    if not is_name or reference[0].key not in QUALIFIERS.split():
         return ""
     wanted = {token.key for token in reference}
     near = any({first.key, second.key} == wanted for first, second in pairwise(answer))
@@ -231,7 +205,7 @@ def is_determiner(answer: Sequence[Token], reference: Sequence[Token]) -> bool:
     if [token.key for token in reference] != ["no"]:
         return False
     followers = [after for word, after in pairwise(keys) if word == "no"]
-    nouns = "yes" in keys or UNANSWERED.issuperset(followers)
+    nouns = "yes" in keys or set(followers) <= set(UNANSWERED.split())
     return bool(followers) and nouns and "yes" not in followers and "no" not in (keys[0], keys[-1])
 
 
@@ -282,7 +256,7 @@ def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
 
 
 def fails(statement: str, reference: Sequence[Token]) -> bool:
-    """Return True if a statement says that what a reference states does not happen.
+    """Return True if a statement denies an action that a reference asserts, as in "fails to act".
 
     >>> from infolm_metric.answer_check.tokens import reference_tokens
     >>> fails("The drug fails to reduce pain.", reference_tokens("The drug reduces pain"))

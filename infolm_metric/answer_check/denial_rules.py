@@ -42,13 +42,13 @@ WON = (
 
 @dataclass(frozen=True)
 class Rule:
-    """A pattern in which X is the reference, and an example."""
+    """A pattern with X in place of the reference, and an example."""
 
     pattern: str
     example: str
 
 
-# The start of a statement that replaces what was said before.
+# The start of a correction.
 OOPS = (
     r"(?:(?:hmm|oh|uh|actually|well|no|or),? ){0,2}(?:correction|wait|hold on|scratch that|strike "
     r"that|actually,? no|no,? (?:wait|it|i was)|no:|or no,|sorry,|apologies|i apologi[sz]e|pardon|"
@@ -384,13 +384,19 @@ CLARIFY = re.compile(
     r"(?:could|can|would) you (?:please )?(?:clarify|specify|tell me|be more specific|provide)\b|"
     r"please (?:clarify|specify)\b|(?:which|what) \w+ (?:do|did) you mean\b"
 )
-SUPPOSED = (
+SUPPOSED = re.compile(
     rf"\b(?:most|many|some|people|every(?:one|body)|one (?:might|may|could)|you (?:might|may|"
     rf"would)|tempted|easy to)\b{GAP}X"
 )
 IN_FACT = re.compile(
     r"(?:however|in (?:fact|truth|reality)|actually|but|yet)\b|(?:it|the \w+)(?:'s| is| was) "
     r"actually\b"
+)
+# A statement about the reference, and the start of the next one, which names another candidate.
+FOLLOWED = (
+    (SUPPOSED, IN_FACT),
+    (re.compile(rf"\b(?:initially|at first)\b{GAP}X"), IT_IS),
+    (re.compile(rf"X {LOST}\b"), re.compile(rf"[^\n]*?{WON}")),
 )
 NO = re.compile(r"(?:no|nope|not|wrong|never)\b")
 # The start of a statement that concludes from a comparison.

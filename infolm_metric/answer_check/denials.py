@@ -16,15 +16,12 @@ from infolm_metric.answer_check.denial_rules import (
     CONCLUSION,
     DENIALS,
     DOUBTS,
-    GAP,
+    FOLLOWED,
     HEADER,
-    IN_FACT,
-    IT_IS,
     ITS_WRONG,
     LABELLED,
     LETTERED,
     LETTERS,
-    LOST,
     NEGATIVES,
     NO,
     NUMBERED,
@@ -34,8 +31,6 @@ from infolm_metric.answer_check.denial_rules import (
     REPLACED,
     SLASHES,
     SO,
-    SUPPOSED,
-    WON,
 )
 from infolm_metric.answer_check.tokens import Token, compare, reference_tokens, scan, simplify
 
@@ -116,12 +111,10 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
         if not denied and not any("X" in other for other in following):
             starts = (ITS_WRONG, REPLACED, CONCLUSION)
             denied = any(start.match(other) for other in following for start in starts)
-            supposed = re.search(SUPPOSED, text)
-            denied |= supposed is not None and any(map(IN_FACT.match, following[:1]))
-            lost = re.search(rf"X {LOST}\b", text)
-            first = re.search(rf"\b(?:initially|at first)\b{GAP}X", text)
-            denied |= first is not None and any(IT_IS.match(other) for other in following[:1])
-            denied |= lost is not None and any(re.search(WON, other) for other in following[:1])
+            denied |= any(
+                about.search(text) and any(map(other.match, following[:1]))
+                for about, other in FOLLOWED
+            )
         if not denied:
             return None
         denial = denial or statements[index]

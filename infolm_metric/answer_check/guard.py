@@ -55,7 +55,7 @@ CHOICE = re.compile(r"(?i)\bor\b|[/:]|\bbetween\b|\b(?:candidates|possibilities|
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer and its references, without thinking and marks, and the prompt, or ""."""
+    """A prepared answer with its prepared references and its prompt, which may be empty."""
 
     text: str
     references: Sequence[str]

@@ -16,7 +16,7 @@ class FairLock:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._queue: deque[int] = deque()  # threads, of which the first has the lock
+        self._queue: deque[int] = deque()  # ids of threads. The first one has the lock
         self._depth = 0
 
     def __enter__(self) -> None:

@@ -33,7 +33,7 @@ SHARED_MODELS = {"bertscore": "baryscore", "answer_check": "menli"}
 # Lock that is held while a model is loaded or used, because tokenizers are not thread-safe.
 LOCK = FairLock()
 REUSE_BYTES = 1 << 28  # cache of encoded texts, per model
-KEPT_BATCHES = 4  # batches of which a SharedEncoder keeps all states
+KEPT_BATCHES = 4  # number of batches whose states a SharedEncoder keeps
 EXPECTED_ERRORS = (InputError, OSError)  # invalid input. Other errors are bugs.
 
 
@@ -91,7 +91,7 @@ class Answer:
 
     @property
     def identical(self) -> bool:
-        """True if the texts have the same token ids."""
+        """Whether both texts have the same token ids."""
         return self.result.counts["identical"] > 0
 
     @property
