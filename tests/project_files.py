@@ -7,7 +7,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def project_files() -> list[Path]:
-    """List the files of the project relative to ROOT: tracked, or untracked and not ignored."""
+    """List the files of the project relative to ROOT: tracked, or untracked and not ignored.
+
+    Files of virtual environments are left out, whatever the environment is called.
+    """
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -15,5 +18,8 @@ def project_files() -> list[Path]:
         capture_output=True,
         text=True,
     ).stdout
-    names = sorted(set(listing.split("\0")) - {""})
-    return [Path(name) for name in names if (ROOT / name).is_file()]
+    files = [Path(name) for name in sorted(set(listing.split("\0")) - {""})]
+    environments = {file.parent for file in files if file.name == "pyvenv.cfg"}
+    return [
+        file for file in files if (ROOT / file).is_file() and environments.isdisjoint(file.parents)
+    ]
