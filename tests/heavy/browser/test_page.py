@@ -135,14 +135,18 @@ def test_rows_show_at_once_that_the_facts_differ(page):
 
 def test_rows_arrive_one_by_one_and_the_explanation_without_moving_the_page(page):
     page.evaluate(RECORD_FRAMES)
-    page.locator("#candidate textarea").fill("A cat slept in the old village school.")
-    expect(visible(page, "#why")).to_have_count(0)
-    compare(page)
-    frames = page.evaluate("frames_")
-    states = [(hidden, rows) for hidden, rows, _ in frames]
+    for number_of_cats in range(2, 22):  # a busy browser can miss the rows of one comparison
+        text = f"{number_of_cats} cats slept in the old village school."
+        page.locator("#candidate textarea").fill(text)
+        expect(visible(page, "#why")).to_have_count(0)
+        compare(page)
+        frames = page.evaluate("frames_")
+        states = [(hidden, rows) for hidden, rows, _ in frames]
+        if len({rows for _, rows in states}) > 2:
+            break
     assert (True, 0) in states and (False, 5) in states
     assert all(rows == 5 for hidden, rows in states if not hidden)
-    assert len({rows for _, rows in states}) > 2
+    assert {rows for _, rows in states} - {0, 5}
     assert len({top for *_, top in frames}) == 1
 
 
