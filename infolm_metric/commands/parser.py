@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import textwrap
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
@@ -19,6 +20,9 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=27, width=100)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)  # whole flags
 
     def _format_action_invocation(self, action: argparse.Action) -> str:
         text = super()._format_action_invocation(action)

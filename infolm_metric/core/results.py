@@ -194,7 +194,7 @@ class Result(Mapping[str, Any]):
     >>> result["infolm"], list(result)
     (1.0, ['infolm', 'scores', 'higher_is_better', 'signature', 'warnings'])
     >>> result
-    <Result of 2 pairs: l1_distance 1 (lower is better), 'idf:no'>
+    <Result of infolm for 2 pairs: l1_distance 1 (lower is better), 'idf:no'>
     """
 
     metric: str
@@ -212,7 +212,8 @@ class Result(Mapping[str, Any]):
         means = ", ".join(f"{name} {self.mean(name):.6g}" for name in self.scores)
         better = "higher" if self.higher_is_better else "lower"
         noun = "pair" if pairs == 1 else "pairs"
-        return f"<Result of {pairs} {noun}: {means} ({better} is better), {self.signature!r}>"
+        title = f"Result of {self.metric} for {pairs} {noun}"
+        return f"<{title}: {means} ({better} is better), {self.signature!r}>"
 
     def mean(self, name: str) -> float:
         """Return the corpus score: the mean of the `name` scores, clipped to their range."""
