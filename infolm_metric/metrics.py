@@ -1,6 +1,7 @@
 """Registry of metrics, whose modules are imported on demand.
 
-To add a metric, create its folder and add an entry here.
+To add a metric, create its folder and add an entry here. CONTRIBUTING.md lists the places that have
+to name it as well.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from infolm_metric.commands.parser import WRONG_INPUT, Parser
 from infolm_metric.core.checks import InputError, nearest
 
 FAILED, INTERRUPTED, BROKEN_PIPE = 1, 130, 141
+# To add a command, add it here and create the module of this name with USAGE, add_options and run.
 COMMANDS = {
     "score": "score texts against references",
     "compare": "compare systems, with confidence intervals and significance tests",

@@ -48,9 +48,11 @@ class Scorer(ABC, Generic[S]):
     """Base class of scorers, which score candidates against references.
 
     A metric is a subclass with its settings and the type of its runs, which score the pairs. If the
-    scores are bounded, it also implements `bounds`. A metric that encodes each text once and
-    compares encodings extends `models.encoding_scorer.EncodingScorer` instead. The model is loaded
-    on first use and kept in memory.
+    scores are bounded, it also implements `bounds`. Other base classes are
+    `models.encoding_scorer.EncodingScorer` for metrics that encode each text once and compare
+    encodings, `models.hidden_states.HiddenStatesScorer` if the encodings are hidden states, and
+    `models.nli_scorer.NLIScorer` for metrics with an NLI model. The model is loaded on first use
+    and kept in memory.
 
     `settings` are by default the metric's default settings. Keyword arguments override single
     settings, both here and in method calls. Invalid settings raise InputError.

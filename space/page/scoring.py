@@ -6,6 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import gradio as gr
@@ -19,14 +20,15 @@ from infolm_metric.core.scorer import Run
 from infolm_metric.models.checkpoints import ModelHolder
 from infolm_metric.models.hidden_states import Encoder
 
-from . import answer_check_view, baryscore_view, bertscore_view, infolm_view, limits, menli_view
+from . import limits
 from .appearance import View, shorten
 from .fair_lock import FairLock
 from .settings import SCORERS, check_settings, divide_settings
 
 # Modules that explain scores, by metric.
-MODULES = (infolm_view, baryscore_view, bertscore_view, menli_view, answer_check_view)
-VIEWS: dict[str, Any] = dict(zip(SCORERS, MODULES, strict=True))
+VIEWS: dict[str, Any] = {
+    metric: import_module(f".{metric}_view", __package__) for metric in SCORERS
+}
 FASTEST_FIRST = ("baryscore", "bertscore", "menli", "answer_check", "infolm")
 # Metrics that use the model of another metric.
 SHARED_MODELS = {"bertscore": "baryscore", "answer_check": "menli"}
