@@ -5,6 +5,7 @@
     python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with bert-score and GEMM
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of data types on scores
+    python -m tools.speed profile webnlg2020.en.jsonl   # share of matrix products, copies and so on
 
 `rates` and `peers` run all metrics on the same pairs and device with the same float32 weights.
 Other libraries use batches of 64. Each metric runs in a separate process and is warmed up on other
@@ -18,10 +19,12 @@ texts of equal length cut from the data, or outputs of 16 systems that share ref
 
 import argparse
 import math
+import re
 import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +48,12 @@ MEASURES = (
     *("alpha_divergence", "renyi_divergence", "beta_divergence", "ab_divergence"),
 )
 TEMPERATURES, INTERPOLATIONS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0), (0.0, 0.1, 0.25, 0.5)
+OPERATIONS = {  # groups of `profile`: patterns of names of operations
+    "products": r"addmm|::mm|bmm|linear",
+    "attention": r"attention|softmax",
+    "copies": r"index|copy|cat|clone|contiguous|gather|pad|select|slice|split|stack",
+    "other operations": "",
+}
 Score = Callable[[list[str], list[str]], Any]
 Loader = Callable[..., Score]
 
@@ -280,8 +289,28 @@ def dtypes(arguments: argparse.Namespace) -> None:
     show(f"Scores on {arguments.device} and float32 on the CPU", header, rows, arguments.csv)
 
 
+def profile(arguments: argparse.Namespace) -> None:
+    """Print how the time of each metric is divided among groups of operations."""
+    columns, rows = read_columns(arguments), []
+    for name in arguments.metrics:
+        scores = [RUNNERS[name]("bundled") for _ in range(2)]  # with separate caches
+        for score in scores:
+            score(WARM_UP, WARM_UP[::-1])
+        seconds = median_seconds(partial(scores[0], *columns))
+        with torch.profiler.profile() as profiler:
+            scores[1](*columns)
+        groups: dict[str, float] = dict.fromkeys((*OPERATIONS, "outside torch"), 0.0)
+        for event in profiler.key_averages():
+            words = (word for word, part in OPERATIONS.items() if re.search(part, event.key))
+            groups[next(words)] += event.self_cpu_time_total / 1e6
+        groups["outside torch"] = max(seconds - sum(groups.values()), 0.0)
+        total = sum(groups.values())
+        rows.append([name, *(f"{part / total:.0%}" for part in groups.values())])
+    show("Time of groups of operations", ["metric", *groups], rows, arguments.csv)
+
+
 TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
-    table.__name__: table for table in (rates, peers, sweep, dtypes)
+    table.__name__: table for table in (rates, peers, sweep, dtypes, profile)
 }
 
 
@@ -299,7 +328,9 @@ def main() -> None:
         default="",
         help="part of a row title of `rates` or `peers`",
     )
-    parser.add_argument("--metrics", nargs="+", choices=OURS, default=OURS, help="for `peers`")
+    parser.add_argument(
+        "--metrics", nargs="+", choices=OURS, default=OURS, help="for `peers`, `profile`"
+    )
     parser.add_argument("--dtypes", nargs="+", default=["float32"], help="for `peers` and `dtypes`")
     parser.add_argument("--device", default="cpu", help="for `rates`, `peers` and `dtypes`")
     parser.add_argument("--model", help="folder of another encoder for `peers`")

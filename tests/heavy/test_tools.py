@@ -2,6 +2,7 @@
 
 import gzip
 import importlib
+import re
 import sys
 from itertools import pairwise
 
@@ -327,6 +328,8 @@ def test_speed_is_measured(run, data, monkeypatch):
     assert "| bert-score |" in run("speed", "peers", file, *limits)
     for command in ("sweep", "dtypes"):
         assert "| ---: |" in run("speed", command, file, *limits)
+    shares = re.findall(r"(\d+)%", run("speed", "profile", file, *limits, "--metrics", "bertscore"))
+    assert len(shares) == 5 and sum(map(int, shares)) == pytest.approx(100, abs=3)
 
 
 def test_memory_is_measured_in_separate_processes(run):
