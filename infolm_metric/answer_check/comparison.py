@@ -16,6 +16,7 @@ class PreparedText:
     text: str
     statements: tuple[str, ...]
     tokens: tuple[Token, ...]
+    marked: str = ""  # the words that an answer marks as its result, or ""
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -28,6 +28,8 @@ WORDS = (
 OPPOSITES = [frozenset(group.split()) for group in WORDS.split(", ")]
 # Capitalized words before a name that make another name.
 QUALIFIERS = "new north south east west northern southern eastern western democratic equatorial"
+# Words after a name that make another name.
+SEQUELS = "Part II III IV V VI VII VIII Jr Junior"
 # Capitalized words that are no part of a name.
 NOT_NAMES = (
     "mr mrs ms dr sir lord lady saint king queen prince princess pope emperor "
@@ -51,7 +53,10 @@ FAILING = frozenset(
 )
 LISTED = frozenset(("and", "or", "&", "plus"))
 # Words that an answer often replaces by a noun.
+# Words after which a name may be the agent.
+TURNING = "by to from of is was are were with and or than lost fell in at on as not"
 PRONOUNS = frozenset(("it", "them", "him", "her", "he", "she", "they", "his", "its", "their"))
+AUXILIARIES = "by is was are were has had have did does do will must to"
 PARTICIPLES = ("ed", "en", "wn", "un", "ung", "ght", "old", "ade", "und")
 
 
@@ -121,6 +126,11 @@ def longer_name(answer: Sequence[Token], reference: Sequence[Token]) -> str:
     words = [answer[place - 1] if place else None for place in places]
     if words and all(x and x.key in QUALIFIERS.split() and x.text[0].isupper() for x in words):
         return words[0].text if words[0] else ""
+    following = [answer[place + len(wanted)] for place in places if place + len(wanted) < len(keys)]
+    is_name = all(token.text[:1].isupper() for token in reference)
+    if is_name and following and len(following) == len(places):
+        sequel = all(x.text in SEQUELS.split() for x in following)
+        return following[0].text if sequel else ""
     return ""
 
 
@@ -237,7 +247,7 @@ def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
     tokens = answer_tokens(statement)
     keys, wanted = [token.key for token in tokens], [token.key for token in reference]
     common, order = [x for x in keys if x in wanted], [x for x in wanted if x in keys]
-    lost = set(wanted) - set(common) - PRONOUNS - {"by"}
+    lost = set(wanted) - set(common) - PRONOUNS - {*AUXILIARIES.split()}
     if lost or LISTED.intersection(wanted) or len(order) < 3:
         return False
     passive = [_participle(words, common) for words in (keys, wanted)]
@@ -249,10 +259,51 @@ def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
     if sorted(common) != sorted(order):
         return False
     different = [i for i, (a, b) in enumerate(zip(common, order, strict=True)) if a != b]
-    if len(different) != 2 or common[different[0]] != order[different[1]]:
+    if not different:
         return False
-    between = set(order[different[0] + 1 : different[1]])
+    first, last = different[0], different[-1] + 1
+    between = exchanged_around(order[first:last], common[first:last])
     return any(x.key in between and x.text.islower() and x.key != "of" for x in reference)
+
+
+def exchanges_names(statement: str, reference: Sequence[Token]) -> bool:
+    """Return True if a statement exchanges the two names around a verb, also with another verb.
+
+    >>> from infolm_metric.answer_check.tokens import reference_tokens
+    >>> exchanges_names("Carthage crushed Rome.", reference_tokens("Rome defeated Carthage"))
+    True
+    >>> exchanges_names("Carthage lost to Rome.", reference_tokens("Rome defeated Carthage"))
+    False
+    """
+    is_verb = [token.text.islower() and token.key.isalpha() for token in reference]
+    if is_verb.count(True) != 1 or is_verb[0] or is_verb[-1]:
+        return False
+    place = is_verb.index(True)
+    keys = [token.key for token in answer_tokens(statement)]
+    first, second = ([x.key for x in part] for part in (reference[:place], reference[place + 1 :]))
+    if reference[place].key in TURNING.split():
+        return False
+    for start in range(len(keys)):
+        for end in range(start + len(second) + 1, min(start + len(second) + 4, len(keys))):
+            if (
+                keys[start : start + len(second)] == second
+                and keys[end : end + len(first)] == first
+            ):
+                return {*TURNING.split()}.isdisjoint(keys[start + len(second) : end])
+    return False
+
+
+def exchanged_around(words: Sequence[str], others: Sequence[str]) -> set[str]:
+    """Return the words around which the first and the last ones are exchanged, or none.
+
+    >>> sorted(exchanged_around("a b was in c".split(), "c was in a b".split()))
+    ['in', 'was']
+    """
+    for start in range(1, len(words)):
+        for end in range(start + 1, len(words)):
+            if [*words[end:], *words[start:end], *words[:start]] == [*others]:
+                return set(words[start:end])
+    return set()
 
 
 def fails(statement: str, reference: Sequence[Token]) -> bool:

@@ -50,7 +50,8 @@ class Rule:
 
 # The start of a correction.
 OOPS = (
-    r"(?:(?:hmm|oh|uh|actually|well|no|or),? ){0,2}(?:correction|wait|hold on|scratch that|strike "
+    r"(?:(?:hmm|oh|uh|actually|well|no|or),? ){0,2}(?:correction|wait|hold on|hang on|hmm,? no|"
+    r"scratch that|strike "
     r"that|actually,? no|no,? (?:wait|it|i was)|no:|or no,|sorry,|apologies|i apologi[sz]e|pardon|"
     r"i stand corrected|er,|rather,|on second thought|on (?:reflection|closer \w+)|looking (?:at "
     r"it )?again|after (?:double-)?checking|(?:it|that) should (?:be|have been|read|say)|oops|"
@@ -296,8 +297,23 @@ DENIALS = (
         rf"wrong|incorrect|correction)\b",
         "I first said X, but it is Y.",
     ),
-    Rule(rf"X\W{{1,4}}(?:{OOPS}|i (?:mean|meant)\b)", "X, sorry, it is Y."),
-    Rule(rf"\b(?:misspoke|i said) {GAP}X[;,.]? (?:but )?i meant", "I said X, but I meant Y."),
+    Rule(rf"X\W{{1,4}}(?:at first\W{{1,4}})?(?:{OOPS}|i (?:mean|meant)\b)", "X, sorry, it is Y."),
+    Rule(
+        rf"\bi said {GAP}X[;,.]? (?:but )?i meant|\bmisspoke {GAP}X|\b(?:earlier|previous|original)"
+        rf" (?:version|reply|answer|draft|message) (?:of (?:this|my)|said|gave|named|listed){GAP}X|"
+        rf"\boriginally (?:have )?(?:gone|said|"
+        rf"thought|chosen|picked|put) {GAP}X",
+        "An earlier version of this reply said X.",
+    ),
+    Rule(
+        r"X(?:'s| is| was) the last \w+ (?:you|i|one)\b|\bthere(?:'s| is| was| are| were) no X|"
+        r"\b(?:day|week|month|year|decade)s? (?:before|after) (?:the )?X",
+        "X is the last thing you want.",
+    ),
+    Rule(
+        r"(?<!n't )(?<!not )\bfar from (?:being )?(?:an? |the )?X",
+        "It is far from being an X picture.",
+    ),
 )
 # The answer names another candidate that exceeds the reference.
 OUTDONE = Rule(
@@ -318,10 +334,15 @@ DOUBTS = (
         "I can neither confirm that it is X.",
     ),
     Rule(
-        rf"\b(?:don't|do not) have (?:any |enough )?information (?:about|on){GAP}X",
+        rf"\b(?:don't|do not) (?:have|hold) (?:any |enough )?(?:information|data|details|"
+        rf"opinions?) (?:about|on) [^.,;:!?\nX]{{0,60}}X|\binsufficient to{GAP}X|"
+        r"\bonly (?:mention|refer)\w*(?: to)? X",
         "I don't have any information about X.",
     ),
-    Rule(rf"^please (?:provide|tell|give|specify|clarify){GAP}X", "Please tell me more about X."),
+    Rule(
+        rf"^please (?:provide|tell|give|specify|clarify|ask|consult|contact|check){GAP}X",
+        "Please tell me more about X.",
+    ),
     Rule(rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X", "It may or may not be X."),
     Rule(
         rf"\b(?:passage|text|context|document|article|question|sources?) (?:does|do|did)(?:n't| "
@@ -341,8 +362,13 @@ DOUBTS = (
         "Possibly X, but I am not sure.",
     ),
     Rule(
-        rf"^whether {GAP}X{SOON}\b(?:remains?|is) (?:\w+ )?(?:disputed|unclear|open|unknown|"
-        rf"debated|uncertain)"
+        rf"X{SOON}(?:\bnothing to (?:back|support|confirm)|\b(?:not|n't) (?:rely|count) on|"
+        rf"\bunverified|\bunsupported)|\bsometimes {GAP}X and sometimes\b",
+        "One blog names X, but I found nothing to back that up.",
+    ),
+    Rule(
+        rf"^whether {GAP}X{SOON}\b(?:remains?|is|depends) (?:\w+ )?(?:disputed|unclear|open|"
+        rf"unknown|debated|uncertain|on)\b"
         r"|X\b[^.!?\n]{0,99}\b(?:beyond|outside) (?:what i|my)\b|^i(?:'d| would) need "
         r"[^.!?\n]{0,60}X|^i (?:have|need) to decline\b|^i (?:must )?decline\b",
         "Whether X did it remains disputed.",
@@ -390,13 +416,34 @@ SUPPOSED = re.compile(
 )
 IN_FACT = re.compile(
     r"(?:however|in (?:fact|truth|reality)|actually|but|yet)\b|(?:it|the \w+)(?:'s| is| was) "
-    r"actually\b"
+    r"actually\b|(?:he|she|it|they) (?:never|(?:did|does|do|was|is|were|are)(?: not|n't))\b"
 )
 # A statement about the reference, and the start of the next one, which names another candidate.
 FOLLOWED = (
     (SUPPOSED, IN_FACT),
     (re.compile(rf"\b(?:initially|at first)\b{GAP}X"), IT_IS),
     (re.compile(rf"X {LOST}\b"), re.compile(rf"[^\n]*?{WON}")),
+)
+# A statement that gives another answer.
+DECIDED = re.compile(
+    r"^(?!(?:and |so )?(?:this|that|it|which|these|both)\b)[^\n]*?(?:\b(?:is|that's) (?:(?:my|"
+    r"your) (?:final )?(?:answer|choice|pick|culprit|conclusion)|what i(?:'d| would) (?:pick|"
+    r"choose)|the answer to your question)\b|\bi(?:'d| would|'ll| will)? "
+    r"(?:therefore |thus |then |rather |instead |now )?(?:choose|credit|pick|select|go with|opt "
+    r"for|settle on)\b|\bchanging my (?:answer|mind)\b|\bwhat your (?:\w+ )?question (?:is after|"
+    r"asks)|\bthe (?:\w+ ){1,3}(?:you(?:'re| are) (?:asking about|describing|looking for)|you "
+    r"(?:asked (?:about|for)|describe[d]?|photographed)|in your (?:description|vignette))\b"
+    r"(?![^\n]*(?:\bnot\b|n't)))"
+)
+REFUSAL = re.compile(
+    r"(?:as an ai[^,]{0,20},? )?(?:sorry,? (?:but )?|unfortunately,? |i'm afraid (?:that )?)?i(?:"
+    r"'m| am| was| have been)? (?:can't|cannot|couldn't|could not|unable to|not able to) "
+    r"(?:confirm|verify|find|diagnose|determine|identify|recommend|say|tell|know)\b"
+)
+# Parts of a statement that answers after a refusal.
+BUT = re.compile(
+    rf"\b(?:but|however|though|still|that said|nevertheless)\b|(?:\b(?:is|was|are|were)|'s|:)"
+    rf"(?: {LINK}){{0,2}} \W?X\W*$"
 )
 NO = re.compile(r"(?:no|nope|not|wrong|never)\b")
 # The start of a statement that concludes from a comparison.
@@ -455,8 +502,8 @@ CHOICES = (
         rf"\b(?:toss-up|undecided|torn|decide|50/50) between {GAP}X", "I am torn between X and Y."
     ),
     Rule(
-        r"\b(?:candidates|possibilities|options|(?:possible|likely) answers|suspects|contenders|"
-        r"choices) (?:include|are|were)\b[^.;:!?]{0,99}(?:X,|X and|and X)",
+        r"\b(?:candidates|possibilities|options|(?:possible|likely|proposed|suggested) \w+|"
+        r"suspects|contenders|choices) (?:include|are|were)\b[^.;:!?]{0,99}(?:X,|X and|and X)",
         "The options are X, Y and Z.",
     ),
     Rule(
@@ -513,6 +560,17 @@ CHOICES = (
         "It could be Y or X.",
     ),
     Rule(
+        r"X\b[^.;!?\n]{0,99}\b(?:any(?: one)?|either) of (?:these|those|them)\b|\bor (?:that|"
+        r"those) of X|X or (?:that|those) of\b|\battributed to [^.;!?\n]{0,60}X,? and "
+        r"[^.;!?\n]{0,40}\bothers\b",
+        "The law is that of Y or that of X.",
+    ),
+    Rule(
+        r"X\b[^.;!?\n]{0,99}\b(?:all|each|both|equally) (?:fit|match|qualify|possible|plausible|"
+        r"well|likely)\b",
+        "X and Y would both fit.",
+    ),
+    Rule(
         r"\b(?:one of|possible|candidates|options|guesses)\b[^.!?\n]{0,60}:[^.!?\n]{0,200}X",
         "One of: Y, X",
     ),
@@ -524,8 +582,13 @@ HEADER = re.compile(
 # Labels of several candidates, within a statement and at the start of statements.
 LETTERED = re.compile(r"(?:^|[\s(])[a-f1-9]\) ")
 LETTERS = re.compile(r"\b[a-z](?:, [a-z])*,? (?:and|&) X\b|\bX(?:, [a-z])*,? (?:and|&) [a-z]\b")
+# A choice that names no candidate.
+ORDINAL_CHOICE = re.compile(
+    r"\bthe (?:former|latter|first|second)(?: one| of (?:these|them|the two))?[.!]?$"
+)
 NUMBERED = re.compile(r"(?:option|answer|candidate|guess|possibility) (?:\d|[a-e])\b")
 ALTERNATIVE = re.compile(
     r"(?:alternative(?:ly| answers?)|another (?:option|possibility|candidate|guess)|(?:perhaps|"
-    r"maybe|possibly|or maybe|or perhaps)\b)"
+    r"maybe|possibly|or maybe|or perhaps)\b|there(?:'s| is) no (?:agreement|consensus|way to tell)|"
+    r"which (?:one |of them )?(?:is|was|fits)\b|it depends\b)"
 )

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from infolm_metric.answer_check.denial_rules import (
     ADDITION,
     ALTERNATIVE,
+    BUT,
     CHOICES,
     CLARIFY,
     CONCLUSION,
+    DECIDED,
     DENIALS,
     DOUBTS,
     FOLLOWED,
@@ -26,7 +28,9 @@ from infolm_metric.answer_check.denial_rules import (
     NO,
     NUMBERED,
     OOPS,
+    ORDINAL_CHOICE,
     OUTDONE,
+    REFUSAL,
     REFUTATIONS,
     REPLACED,
     SLASHES,
@@ -35,11 +39,26 @@ from infolm_metric.answer_check.denial_rules import (
 from infolm_metric.answer_check.tokens import Token, compare, reference_tokens, scan, simplify
 
 
-def mark_mentions(statement: str, reference: Sequence[Token]) -> str:
+def mark_statements(statements: Sequence[str], reference: Sequence[Token]) -> list[str]:
+    """Mark the mentions of a reference in each statement, as `mark_mentions` does.
+
+    If a statement contains the whole reference, runs without its last token are not mentions.
+
+    >>> mark_statements(["Lake Garda?", "No, Lake Como."], reference_tokens("Lake Garda"))
+    ['X?', 'no, lake como.']
+    """
+    whole = len(statements) > 1 < len(reference) and any(
+        not compare(scan(simplify(text)), reference).missing for text in statements
+    )
+    return [mark_mentions(text, reference, whole) for text in statements]
+
+
+def mark_mentions(statement: str, reference: Sequence[Token], whole: bool = False) -> str:
     """Lower a statement's case, and write X for each mention of the reference in it.
 
     A mention is a run of tokens of the reference. Runs with fewer tokens than the fullest run, or
-    with less than half of the tokens, are not mentions.
+    with less than half of the tokens, are not mentions. With `whole`, neither are runs without the
+    last token.
 
     >>> mark_mentions("It isn't Lake Baikal.", reference_tokens("Lake Baikal"))
     "it isn't X."
@@ -56,7 +75,12 @@ def mark_mentions(statement: str, reference: Sequence[Token]) -> str:
             runs[-1].append(token)
         elif runs[-1]:
             runs.append([])
-    fullest = max(len(compare(run, reference).matched) for run in runs)
+    if whole:
+        last = {reference[-1].key, reference[-1].other} - {""}
+        runs = [
+            run for run in runs if last & {x for token in run for x in (token.key, token.other)}
+        ]
+    fullest = max((len(compare(run, reference).matched) for run in runs), default=0)
     if 2 * fullest < len(reference) or not fullest:
         return _plain(text)
     pieces, end = [], 0
@@ -84,13 +108,19 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
     expected = reference_tokens(reference)
     if NEGATIVES.intersection(token.key for token in expected):
         return None
-    texts = [mark_mentions(statement, expected) for statement in statements]
+    texts = mark_statements(statements, expected)
     if any(map(CLARIFY.match, texts)) and any("X" in text for text in texts):
         return next(raw for raw, text in zip(statements, texts, strict=True) if "X" in text)
     labelled = [text for text in texts if LABELLED.match(text)]
     if labelled and not any("X" in text for text in labelled):
         return next((raw for raw, text in zip(statements, texts, strict=True) if "X" in text), None)
     asked = [index for index, text in enumerate(texts) if "X" in text]
+    for index, text in enumerate(texts):
+        decided = asked and index > asked[0] and "X" not in text and DECIDED.search(text)
+        if decided and not any("X" in other and SO.match(other) for other in texts[index + 1 :]):
+            return statements[asked[0]]
+    if asked and asked[0] and REFUSAL.match(texts[0]) and not BUT.search(texts[asked[0]]):
+        return statements[asked[0]]
     if asked and all(texts[index].endswith("?") for index in asked):
         following = texts[asked[-1] + 1 :][:1]
         asks_only = len(texts) > 1 and all(text.endswith("?") for text in texts)
@@ -141,8 +171,9 @@ def is_corrected_to(statements: Sequence[str], reference: str) -> bool:
     True
     """
     expected = reference_tokens(reference)
-    texts = [mark_mentions(statement, expected) for statement in statements]
-    return any(re.search(rf"(?<!\w){OOPS}[^.!?\nX]{{0,40}}X", text) for text in texts)
+    texts = mark_statements(statements, expected)
+    start = rf"(?<!\w){OOPS}(?:(?!misspoke|i said)[^.!?\nX]){{0,40}}X"
+    return any(re.search(start, text) for text in texts)
 
 
 def is_about_another(statements: Sequence[str], reference: str) -> bool:
@@ -161,6 +192,24 @@ def is_about_another(statements: Sequence[str], reference: str) -> bool:
     return match is not None and "X" not in mark_mentions(match["name"], expected)
 
 
+def marks_another(marked: str, statements: Sequence[str], reference: str) -> bool:
+    """Return True if the words that an answer marks are not in a statement with a reference.
+
+    >>> marks_another("Lyon", ["Paris is larger.", "The city is Lyon."], "Paris")
+    True
+    >>> marks_another("capital", ["The capital is Paris."], "Paris")
+    False
+    """
+    expected = reference_tokens(reference)
+    mentions = [
+        raw
+        for raw, text in zip(statements, mark_statements(statements, expected), strict=True)
+        if "X" in text
+    ]
+    other = "X" not in mark_statements([*statements, marked], expected)[-1]
+    return bool(marked and mentions) and other and not any(marked in text for text in mentions)
+
+
 def offers_candidates(statements: Sequence[str], references: Sequence[str]) -> bool:
     """Return True if an answer lists a reference with other candidates, and does not choose.
 
@@ -175,8 +224,10 @@ def offers_candidates(statements: Sequence[str], references: Sequence[str]) -> b
 def _offers(statements: Sequence[str], reference: Sequence[Token]) -> bool:
     if NEGATIVES.intersection(token.key for token in reference):
         return False
-    texts = [mark_mentions(statement, reference) for statement in statements]
+    texts = mark_statements(statements, reference)
     mentions = [text for text in texts if "X" in text and not text.endswith("?")]
+    if not mentions and texts and ORDINAL_CHOICE.search(texts[-1]):
+        return any("X or" in text or "or X" in text for text in texts)
     if len(mentions) != 1 or mentions[0].count("X") > 1:
         return False
     listed = len(texts) > 2 and HEADER.search(texts[0]) is not None
@@ -188,9 +239,10 @@ def _offers(statements: Sequence[str], reference: Sequence[Token]) -> bool:
         or (is_letter and LETTERS.search(sentence) is not None)
         or len(LETTERED.findall(sentence)) > 2
         or len(list(filter(NUMBERED.match, texts))) > 1
+        or (texts[-1] not in mentions and ORDINAL_CHOICE.search(texts[-1]) is not None)
         or any(ALTERNATIVE.match(text) for text in texts[texts.index(sentence) + 1 :][:1])
         or (len(texts) == 1 and _is_bare_list(sentence))
-        or (listed and "X" not in texts[0] and all(len(text.split()) < 7 for text in texts[1:]))
+        or (listed and "X" not in texts[0] and all(len(text.split()) < 7 for text in texts[1:3]))
         or SLASHES.fullmatch(sentence) is not None
         or any(re.search(rule.pattern, sentence) for rule in CHOICES)
     )

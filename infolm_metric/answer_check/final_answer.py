@@ -6,6 +6,7 @@ Each step takes linear time, because answers come from models and may repeat any
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -24,6 +25,14 @@ MATH = re.compile(r"(?<!\\)\$([^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)")
 LINK = re.compile(r"!?\[([^\[\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:[ \t]+\"[^\"\n]*\")?\)")
 STRUCK_OUT = re.compile(r"~~[^~\n]+~~")
 DELIMITERS = re.compile(r"(?<!\\)(?:\*+|_+)")
+JSON_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?", re.DOTALL)
+BOX = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
+# Words in bold without a colon that do not fill a line, unless it is the last one.
+BOLD = re.compile(r"(?:(?<=.)|(?=\*\*[^*\n]+\*\*(?:.|\s*\Z)))\*\*([^*\n:]+)\*\*(?!:)")
+UNMARKED = (
+    "not no yes never only always also and or answer note important correct incorrect true false "
+    "explanation reasoning conclusion warning however"
+)
 HTML = re.compile(r"</?(?:b|i|u|em|strong|sub|code|p|span)>", re.IGNORECASE)
 
 LATEX_TEXT = re.compile(
@@ -54,7 +63,37 @@ def final_answer(text: str, strip: bool = True) -> str:
     >>> final_answer("<think>Rome?</think>The capital is **Paris**.")
     'The capital is Paris.'
     """
-    return plain_reference(_remove_comments(strip_thinking(text) if strip else text))
+    return plain_reference(_remove_comments(_read_json(strip_thinking(text) if strip else text)))
+
+
+def _read_json(text: str) -> str:
+    """Return the value of "answer" in an answer that is a JSON object.
+
+    >>> _read_json('{"reasoning": "not Rome", "answer": "Paris"}')
+    'Paris'
+    """
+    match = JSON_OBJECT.fullmatch(text)
+    try:
+        values = json.loads(match[1]) if match else {}
+    except ValueError:
+        return text
+    found = [values[name] for name in ("answer", "final_answer") if name in values]
+    return str(found[0]) if found and isinstance(found[0], str | int | float) else text
+
+
+def marked_answer(text: str, strip: bool = True) -> str:
+    r"""Return the plain text of the last box of an answer, or of its only words in bold, or "".
+
+    Titles, labels and words such as "not" do not answer.
+
+    >>> marked_answer(r"It is \boxed{64}."), marked_answer("It is **Lyon**."), marked_answer("Lyon")
+    ('64', 'Lyon', '')
+    """
+    text = strip_thinking(text) if strip else text
+    boxes, bold = BOX.findall(text), {*BOLD.findall(text)}
+    marked = plain_reference(boxes[-1] if boxes else bold.pop() if len(bold) == 1 else "")
+    words = marked.lower().split()
+    return "" if not boxes and (len(words) > 6 or {*UNMARKED.split()}.issuperset(words)) else marked
 
 
 def _remove_comments(text: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from infolm_metric.answer_check.comparison import Comparison, PreparedText
 from infolm_metric.answer_check.contrasts import (
+    exchanges_names,
     exchanges_roles,
     fails,
     find_lack,
@@ -23,10 +24,11 @@ from infolm_metric.answer_check.denials import (
     find_denial,
     is_about_another,
     is_corrected_to,
+    marks_another,
     offers_candidates,
 )
 from infolm_metric.answer_check.explanation import Explanation
-from infolm_metric.answer_check.final_answer import final_answer, plain_reference
+from infolm_metric.answer_check.final_answer import final_answer, marked_answer, plain_reference
 from infolm_metric.answer_check.settings import AnswerCheckSettings
 from infolm_metric.answer_check.statements import split_statements
 from infolm_metric.answer_check.tokens import (
@@ -89,7 +91,8 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         """Remove thinking and marks from an answer, and split it."""
         prepared = final_answer(text, self.settings.strip_thinking)
         statements = tuple(split_statements(prepared))
-        return PreparedText(prepared, statements, tuple(answer_tokens(prepared)))
+        marked = marked_answer(text, self.settings.strip_thinking)
+        return PreparedText(prepared, statements, tuple(answer_tokens(prepared)), marked)
 
     def prepare_reference(self, text: str) -> PreparedText:
         """Remove marks from a reference, and split it."""
@@ -401,6 +404,8 @@ def _veto(
         return f"{denial!r} denies or doubts the reference"
     if not corrected and offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
+    if marks_another(answer.marked, answer.statements, reference.text):
+        return f"the answer marks {answer.marked!r}"
     if is_about_another(answer.statements, reference.text):
         return "the answer mentions the reference only in an addition to another name"
     if is_determiner(answer.tokens, reference.tokens):
@@ -408,7 +413,8 @@ def _veto(
     if word := longer_name(answer.tokens, reference.tokens):
         return f"the reference is part of another name with {word!r}"
     mentions = _mentions(answer, reference)
-    if mentions and all(exchanges_roles(text, reference.tokens) for text in mentions):
+    exchanged = (exchanges_names, exchanges_roles)
+    if mentions and all(any(f(text, reference.tokens) for f in exchanged) for text in mentions):
         return f"{mentions[0]!r} exchanges words of the reference"
     if mentions and all(fails(text, reference.tokens) for text in mentions):
         return f"{mentions[0]!r} denies the reference"

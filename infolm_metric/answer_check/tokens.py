@@ -71,6 +71,20 @@ UNIT_NAMES = {
         "h": "hour hours hr hrs",
         "min": "minute minutes mins",
         "s": "seconds sec secs",
+        "kω": "kilohm kilohms kiloohm kiloohms",
+        "ω": "ohm ohms",
+        "kw": "kilowatt kilowatts",
+        "mw": "megawatt megawatts",
+        "hz": "hertz",
+        "khz": "kilohertz",
+        "mhz": "megahertz",
+        "ghz": "gigahertz",
+        "kb": "kilobyte kilobytes",
+        "mib": "mebibyte mebibytes",
+        "gib": "gibibyte gibibytes",
+        "ev": "electronvolt electronvolts",
+        "kcal": "kilocalorie kilocalories",
+        "μg": "microgram micrograms mcg",
         "v": "volt volts",
         "w": "watt watts",
         "C": "celsius centigrade",
@@ -345,6 +359,13 @@ RULES = (
          _number_word, "minus one hundred and five, two and a half million", "-105 2500000"),
     Rule(rf"[A-Z]\.(?: {{0,2}}[A-Z]\.)+|[A-Za-z](?:\.[A-Za-z])+(?!{ALNUM})\.?",
          lambda m: [re.sub("[. ]", "", m[0]).casefold()], "the U.S. at 5 a.m.", "the us at 5 am"),
+    Rule(rf"(?i:first)(?= (?:of )?(?i:{_alternatives(MONTHS.split())})(?!\w))", lambda m: ["1"],
+         "the first of May", "the 1 of may"),
+    Rule(r"[A-F] (?:minus|plus(?=[.,;!]|$))(?!\w)",
+         lambda m: [m[0][0].lower() + ("-" if "minus" in m[0] else "+")], "an A minus", "an a-"),
+    Rule(r"(?:AB|O|B|(?<=type )A|(?<=group )A)(?: |,? Rh[ -])(?:positive|negative)(?!\w)",
+         lambda m: [re.split("[ ,]", m[0])[0].lower() + ("+" if "pos" in m[0] else "-")],
+         "AB positive, O Rh-negative", "ab+ o-"),
     Rule(rf"[A-Z][{DASHES}](?!{ALNUM})", lambda m: [m[0][0].lower() + "-"], "a B-.", "a b-"),
     Rule(rf"{ALNUM}*{LETTER}[+#]+(?!{ALNUM})", lambda m: [m[0].casefold()], "C++, F#", "c++ f#"),
     Rule(rf"(?i:(?P<verb>ca|wo|sha|is|are|was|were|do|does|did|has|have|had|could|would|should|must)"
@@ -398,7 +419,7 @@ def scan(text: str, has_capitals: bool | None = None) -> tuple[Token, ...]:
 
 
 def _other_name(text: str, match: re.Match[str], key: str) -> str:
-    """Return another name (9 for 9th or IX, 3:1 for 3-1, bee for bees or bee's), or ""."""
+    """Return another name (9 for 9th or IX, 0.5 for 1/2, 3:1 for 3-1, bee for bees), or ""."""
     word = match[0]
     if len(word) > LONGEST_WORD:  # several tokens, such as many joined dates
         return ""
@@ -410,6 +431,8 @@ def _other_name(text: str, match: re.Match[str], key: str) -> str:
         return ordinal[1]
     if re.fullmatch(r"\d{1,2}-\d{1,3}", key):
         return key.replace("-", ":")
+    if fraction := re.fullmatch(r"(\d{1,2})/(2|4|5|8|10|20|25|50|100)", key):
+        return _decimal(f"{int(fraction[1]) / int(fraction[2]):g}")
     if re.search(r"['’ʼ`]s$", word, re.IGNORECASE):
         return key[:-1]
     if key in COUNTRIES and not re.match(r"[ -][A-Z]", text[match.end() :][:2]):
@@ -438,6 +461,7 @@ def _is_designator(text: str, match: re.Match[str], has_capitals: bool) -> bool:
     if match[0].isupper():
         return True
     alone = not before and not after.strip(" .")
+    alone |= re.search(r"(?i)\b(?:option|choice|letter)$", before) is not None
     return alone or not has_capitals or after[:1] in tuple(")]") or before[-1:] in tuple("([")
 
 
@@ -591,7 +615,10 @@ def compare_name(
 
 
 def _initials(answer: Sequence[Token], name: Sequence[Token]) -> list[Token]:
-    """Return the given names that an answer abbreviates before the surname, or nothing."""
+    """Return the names that an answer abbreviates (JFK, J. F. Kennedy), or nothing."""
+    acronym = "".join(token.text[:1] for token in name)
+    if len(acronym) > 2 and acronym.isupper() and acronym in {token.text for token in answer}:
+        return list(name)
     if len(name) < 2 or not all(NAME.fullmatch(token.text) for token in name):
         return []
     *given, surname = name
