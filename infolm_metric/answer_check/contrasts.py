@@ -29,7 +29,7 @@ OPPOSITES = [frozenset(group.split()) for group in WORDS.split(", ")]
 # Capitalized words before a name that make another name.
 QUALIFIERS = "new north south east west northern southern eastern western democratic equatorial"
 # Words after a name that make another name.
-SEQUELS = "Part II III IV V VI VII VIII Jr Junior"
+SEQUELS = "Part II III IV V VI VII VIII Jr Junior Bissau"
 # Capitalized words that are no part of a name.
 NOT_NAMES = (
     "mr mrs ms dr sir lord lady saint king queen prince princess pope emperor "
@@ -45,8 +45,10 @@ UNANSWERED = (
 # Answers such as "That is false", which mean yes or no.
 JUDGED = re.compile(
     r"(?i)(?:(?:that|this|it|(?:the|this|that) (?:claim|statement|idea))(?:'s| is) )?(?:\w+ly )?"
-    r"(?:(?P<yes>yep|yeah|correct|right|true|indeed)|nope|false|incorrect|untrue|wrong"
-    r"|not (?:true|correct|right)|an? (?:\w+ )?(?:myth|misconception))\b"
+    r"(?:(?P<no>(?:definitely|absolutely|certainly|of course|surely|probably) not|nope|false|"
+    r"incorrect|untrue|wrong|not (?:true|correct|right|allowed|permitted|possible)|an? (?:\w+ )?"
+    r"(?:myth|misconception)|there(?:'s| is) no evidence that)|yep|yeah|correct|right|true|indeed|"
+    r"definitely|absolutely|certainly|of course|sure|you bet|exactly)\b"
 )
 FAILING = frozenset(
     ("fail", "fails", "failed", "failing", "unable", "refuses", "refused", "never", "hardly")
@@ -55,6 +57,7 @@ LISTED = frozenset(("and", "or", "&", "plus"))
 # Words that an answer often replaces by a noun.
 # Words after which a name may be the agent.
 TURNING = "by to from of is was are were with and or than lost fell in at on as not"
+PASSIVE = frozenset(("was", "were", "is", "are", "been", "got"))
 PRONOUNS = frozenset(("it", "them", "him", "her", "he", "she", "they", "his", "its", "their"))
 AUXILIARIES = "by is was are were has had have did does do will must to"
 PARTICIPLES = ("ed", "en", "wn", "un", "ung", "ght", "old", "ade", "und")
@@ -129,7 +132,8 @@ def longer_name(answer: Sequence[Token], reference: Sequence[Token]) -> str:
     following = [answer[place + len(wanted)] for place in places if place + len(wanted) < len(keys)]
     is_name = all(token.text[:1].isupper() for token in reference)
     if is_name and following and len(following) == len(places):
-        sequel = all(x.text in SEQUELS.split() for x in following)
+        words = [*SEQUELS.split(), *(["City"] if len(reference) == 1 else [])]
+        sequel = all(x.text in words for x in following)
         return following[0].text if sequel else ""
     return ""
 
@@ -229,7 +233,7 @@ def polarity(statements: Sequence[str]) -> str:
     if keys & {"yes", "no"}:
         return "yes" if "no" not in keys else "no" if "yes" not in keys else ""
     match = JUDGED.match(" ".join(statements[:1]))
-    return "" if match is None else "yes" if match["yes"] else "no"
+    return "" if match is None else "no" if match["no"] else "yes"
 
 
 def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
@@ -270,27 +274,42 @@ def exchanges_names(statement: str, reference: Sequence[Token]) -> bool:
     """Return True if a statement exchanges the two names around a verb, also with another verb.
 
     >>> from infolm_metric.answer_check.tokens import reference_tokens
-    >>> exchanges_names("Carthage crushed Rome.", reference_tokens("Rome defeated Carthage"))
+    >>> expected = reference_tokens("Rome defeated Carthage")
+    >>> exchanges_names("Carthage crushed Rome.", expected)
     True
-    >>> exchanges_names("Carthage lost to Rome.", reference_tokens("Rome defeated Carthage"))
+    >>> exchanges_names("Rome was beaten by Carthage.", expected)
+    True
+    >>> exchanges_names("Carthage lost to Rome.", expected)
     False
     """
-    is_verb = [token.text.islower() and token.key.isalpha() for token in reference]
-    if is_verb.count(True) != 1 or is_verb[0] or is_verb[-1]:
+    verbs = [index for index, x in enumerate(reference) if x.text.islower() and x.key.isalpha()]
+    if not verbs or not 0 < verbs[0] <= verbs[-1] < len(reference) - 1 or len(verbs) > 2:
         return False
-    place = is_verb.index(True)
-    keys = [token.key for token in answer_tokens(statement)]
-    first, second = ([x.key for x in part] for part in (reference[:place], reference[place + 1 :]))
-    if reference[place].key in TURNING.split():
+    turning = {*TURNING.split()}
+    if verbs[-1] - verbs[0] + 1 > len(verbs) or turning & {reference[i].key for i in verbs}:
         return False
-    for start in range(len(keys)):
-        for end in range(start + len(second) + 1, min(start + len(second) + 4, len(keys))):
-            if (
-                keys[start : start + len(second)] == second
-                and keys[end : end + len(first)] == first
-            ):
-                return {*TURNING.split()}.isdisjoint(keys[start + len(second) : end])
-    return False
+    tokens = answer_tokens(statement)
+    names = [reference[: verbs[0]], reference[verbs[-1] + 1 :]]
+    places = [
+        [i for i in range(len(tokens)) if _equals(tokens[i : i + len(name)], name)]
+        for name in names
+    ]
+    if [len(place) for place in places] != [1, 1]:
+        return False
+    (first,), (second,) = places
+    exchanged = second < first
+    end = second + len(names[1]) if exchanged else first + len(names[0])
+    between = [token.key for token in tokens[end : max(first, second)]]
+    if exchanged:
+        return 0 < len(between) < 4 and turning.isdisjoint(between)
+    passive = len(between) < 6 and between[-1:] == ["by"]
+    return passive and not PASSIVE.isdisjoint(between[:1])
+
+
+def _equals(tokens: Sequence[Token], name: Sequence[Token]) -> bool:
+    return len(tokens) == len(name) and all(
+        {x.key, x.other} & {y.key, y.other} - {""} for x, y in zip(tokens, name, strict=True)
+    )
 
 
 def exchanged_around(words: Sequence[str], others: Sequence[str]) -> set[str]:

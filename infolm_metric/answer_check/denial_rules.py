@@ -63,7 +63,8 @@ OOPS = (
 # Plain denials.
 REFUTATIONS = (
     Rule(
-        rf"\b(?:{NOT}|rather than|instead of|as opposed to)(?: {LINK}){{0,3}} \W?X",
+        rf"\b(?:{NOT}|rather than|instead of|as opposed to)(?: {LINK}){{0,3}}"
+        r"(?: (?:usual|normal|original|expected|previous))? \W?X",
         "It is not X.",
     ),
     Rule(
@@ -294,7 +295,7 @@ DENIALS = (
     ),
     Rule(
         rf"\b(?:first|earlier|initially|previously|originally|looks? like)\b{GAP}X{GAP}\b(?:but|"
-        rf"wrong|incorrect|correction)\b",
+        rf"yet|wrong|incorrect|correction)\b",
         "I first said X, but it is Y.",
     ),
     Rule(rf"X\W{{1,4}}(?:at first\W{{1,4}})?(?:{OOPS}|i (?:mean|meant)\b)", "X, sorry, it is Y."),
@@ -304,6 +305,13 @@ DENIALS = (
         rf"\boriginally (?:have )?(?:gone|said|"
         rf"thought|chosen|picked|put) {GAP}X",
         "An earlier version of this reply said X.",
+    ),
+    Rule(
+        r"\b(?:postponed|moved|changed|delayed|rescheduled|renamed|switched|down|up) from X|"
+        r"\b(?:missing out on|short of) X|\b(?:well|just|far) (?:below|above) (?:the )?X|"
+        r"X,? which i (?:\w+ )?(?:suggested|said|gave|named|mentioned)\b|X (?:should|must) be "
+        r"(?:avoided|replaced)",
+        "It was postponed from X.",
     ),
     Rule(
         r"X(?:'s| is| was) the last \w+ (?:you|i|one)\b|\bthere(?:'s| is| was| are| were) no X|"
@@ -334,8 +342,9 @@ DOUBTS = (
         "I can neither confirm that it is X.",
     ),
     Rule(
-        rf"\b(?:don't|do not) (?:have|hold) (?:any |enough )?(?:information|data|details|"
-        rf"opinions?) (?:about|on) [^.,;:!?\nX]{{0,60}}X|\binsufficient to{GAP}X|"
+        rf"\b(?:don't|do not) (?:have|hold) (?:an? |any |enough )?(?:\w+ )?"
+        rf"(?:information|data|details|opinions?) (?:about|on) [^.,;:!?\nX]{{0,60}}X|"
+        rf"\binsufficient to{GAP}X|"
         r"\bonly (?:mention|refer)\w*(?: to)? X",
         "I don't have any information about X.",
     ),
@@ -363,7 +372,10 @@ DOUBTS = (
     ),
     Rule(
         rf"X{SOON}(?:\bnothing to (?:back|support|confirm)|\b(?:not|n't) (?:rely|count) on|"
-        rf"\bunverified|\bunsupported)|\bsometimes {GAP}X and sometimes\b",
+        rf"\bunverified|\bunsupported)|\bsometimes {GAP}X and sometimes\b|"
+        rf"\bsome\b {GAP}(?:claim|say|suggest|think)\w*\b{GAP}X, but\b|\bmight\b{GAP}X{SOON}\bor "
+        rf"(?:it )?might not\b|X (?:appears |is mentioned )?only (?:in|as|once)\b|\b(?:not|n't) "
+        rf"able to find (?:any )?{GAP}X|\bsomewhere between{GAP}X and\b",
         "One blog names X, but I found nothing to back that up.",
     ),
     Rule(
@@ -445,6 +457,17 @@ BUT = re.compile(
     rf"\b(?:but|however|though|still|that said|nevertheless)\b|(?:\b(?:is|was|are|were)|'s|:)"
     rf"(?: {LINK}){{0,2}} \W?X\W*$"
 )
+# A heading of false statements, an answer to a question, and the letter of an option.
+MYTH = re.compile(
+    r"(?:(?:common|popular) )?(?:myth|misconception|wrong|incorrect|false)\b.{0,20}:$"
+)
+YES = re.compile(
+    r"(?:(?:a|answer)?[:.] )?(?:yes|yep|yeah|correct|right|exactly|indeed|true|that's "
+    r"(?:right|true|it))\b"
+)
+OPTION = re.compile(
+    r"(?:the )?(?:(?:correct|right) )?(?:option|answer|choice)(?: is|:)? \(?[a-h]\b"
+)
 NO = re.compile(r"(?:no|nope|not|wrong|never)\b")
 # The start of a statement that concludes from a comparison.
 SO = re.compile(
@@ -503,7 +526,8 @@ CHOICES = (
     ),
     Rule(
         r"\b(?:candidates|possibilities|options|(?:possible|likely|proposed|suggested) \w+|"
-        r"suspects|contenders|choices) (?:include|are|were)\b[^.;:!?]{0,99}(?:X,|X and|and X)",
+        r"suspects|contenders|finalists|nominees|choices)(?: for [^.;:!?]{1,40})?"
+        r" (?:include|are|were)\b[^.;:!?]{0,99}(?:X,|X and|and X)",
         "The options are X, Y and Z.",
     ),
     Rule(
@@ -590,5 +614,7 @@ NUMBERED = re.compile(r"(?:option|answer|candidate|guess|possibility) (?:\d|[a-e
 ALTERNATIVE = re.compile(
     r"(?:alternative(?:ly| answers?)|another (?:option|possibility|candidate|guess)|(?:perhaps|"
     r"maybe|possibly|or maybe|or perhaps)\b|there(?:'s| is) no (?:agreement|consensus|way to tell)|"
-    r"which (?:one |of them )?(?:is|was|fits)\b|it depends\b)"
+    r"which (?:one |of them )?(?:is|was|fits)\b|it depends\b|only [^.!?]{1,30} can tell|"
+    r"(?:both|all (?:two|three|four|five|of (?:them|these)))\b[^.!?]{0,30}\b(?:fit|solid|good|work|"
+    r"possible|plausible|match|fine|correct|valid)\b)"
 )

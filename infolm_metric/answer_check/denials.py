@@ -24,10 +24,11 @@ from infolm_metric.answer_check.denial_rules import (
     LABELLED,
     LETTERED,
     LETTERS,
+    MYTH,
     NEGATIVES,
-    NO,
     NUMBERED,
     OOPS,
+    OPTION,
     ORDINAL_CHOICE,
     OUTDONE,
     REFUSAL,
@@ -35,6 +36,7 @@ from infolm_metric.answer_check.denial_rules import (
     REPLACED,
     SLASHES,
     SO,
+    YES,
 )
 from infolm_metric.answer_check.tokens import Token, compare, reference_tokens, scan, simplify
 
@@ -124,8 +126,12 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
     if asked and all(texts[index].endswith("?") for index in asked):
         following = texts[asked[-1] + 1 :][:1]
         asks_only = len(texts) > 1 and all(text.endswith("?") for text in texts)
-        if asks_only or any(NO.match(x) or ITS_WRONG.match(x) for x in following):
+        if asks_only or (following and not YES.match(following[0])):
             return statements[asked[-1]]
+    is_letter = len(expected) == 1 and len(expected[0].key) == 1
+    chosen = is_letter and asked and asked[0] and OPTION.match(texts[0])
+    if chosen or (asked and asked[0] and all(MYTH.search(texts[index - 1]) for index in asked)):
+        return statements[asked[0]]
     denial = None
     for index, text in enumerate(texts):
         if "X" not in text or text.endswith("?"):
@@ -207,7 +213,10 @@ def marks_another(marked: str, statements: Sequence[str], reference: str) -> boo
         if "X" in text
     ]
     other = "X" not in mark_statements([*statements, marked], expected)[-1]
-    return bool(marked and mentions) and other and not any(marked in text for text in mentions)
+    digits = [any(map(str.isdigit, text)) for text in (marked, reference)]
+    return bool(marked and mentions and other) and (
+        all(digits) or not any(marked in text for text in mentions)
+    )
 
 
 def offers_candidates(statements: Sequence[str], references: Sequence[str]) -> bool:

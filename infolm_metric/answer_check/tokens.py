@@ -60,7 +60,7 @@ UNIT_NAMES = {
         "mi": "mile miles",
         "ft": "foot feet",
         "in": "inch inches",
-        "kg": "kilogram kilograms kilogramme kilogrammes",
+        "kg": "kilogram kilograms kilogramme kilogrammes kilo kilos",
         "mg": "milligram milligrams",
         "g": "gram grams gramme grammes",
         "l": "litre liter litres liters",
@@ -617,6 +617,9 @@ def compare_name(
 def _initials(answer: Sequence[Token], name: Sequence[Token]) -> list[Token]:
     """Return the names that an answer abbreviates (JFK, J. F. Kennedy), or nothing."""
     acronym = "".join(token.text[:1] for token in name)
+    if len(name) == 1 and len(name[0].text) > 2 and name[0].text.isupper():
+        initials = "".join(token.text[:1] for token in answer)
+        return list(name) if name[0].text in initials else []
     if len(acronym) > 2 and acronym.isupper() and acronym in {token.text for token in answer}:
         return list(name)
     if len(name) < 2 or not all(NAME.fullmatch(token.text) for token in name):
