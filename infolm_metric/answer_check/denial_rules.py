@@ -13,7 +13,8 @@ GAP = r"(?:[^.;:!?\nX]{0,60}\b)?"  # words without X in the same clause
 NOT = r"(?:not|never|isn't|wasn't|aren't|weren't)"
 WRONG = (
     r"(?:(?:\w+ ){0,2}(?:wrong|incorrect|false|mistaken|untrue)|not (?:correct|right|true|the "
-    r"case)|an? (?:\w+ )?(?:mistake|misconception|myth|error|guess|assumption))\b"
+    r"case)|an? (?:\w+ )?(?:mistake|misconception|myth|error|guess|assumption|legend|trick|"
+    r"joke|lie))\b"
 )
 LINK = (
     r"(?:is|was|are|were|as|in|by|of|at|on|from|to|with|for|the|an?|called|named|actually|really)"
@@ -86,7 +87,8 @@ REFUTATIONS = (
         rf"no(?:body| one) (?:named|called|by the name of))(?: (?:about|it|{LINK})){{0,3}} X",
         "There is no evidence that X did it.",
     ),
-    Rule(rf"X\W? (?:\w+ )?{IS} {WRONG}", "X is wrong."),
+    Rule(rf"X\W? (?:\w+ )?{IS} {WRONG}|X,? which{IS} {WRONG}", "X is wrong."),
+    Rule(r"\bany (?:\w+ )?(?:but|except|other than) X", "Any day but X."),
     Rule(
         rf"X\b{GAP}\b(?:but|however),? (?:that|this|it|they){IS} {WRONG}", "X, but that is wrong."
     ),
@@ -411,8 +413,8 @@ DOUBTS = (
     ),
 )
 REPLACED = re.compile(
-    OOPS + r"|(?:in truth|in reality),? |(?:well,? )?actually,? (?:it|that) (?:is|was)"
-    r"(?! (?:an?|the|in|on|at)\b)|(?:well,? )actually\b|the (?:right|correct) (?:one|answer) is\b|"
+    OOPS + r"|psych\b|(?:just )?kidding\b|not!|(?:in truth|in reality),? |(?:well,? )?actually,? "
+    r"(?:it|that) (?:is|was)(?! (?:an?|the|in|on|at)\b)|(?:well,? )actually\b|the (?:right|correct) (?:one|answer) is\b|"
     r"(?:or )?it (?:could|might|may) (?:also|equally) (?:be|have)\b"
 )
 ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
@@ -590,6 +592,7 @@ CHOICES = (
         "The law is that of Y or that of X.",
     ),
     Rule(
+        r"X\b[^.;!?\n]{0,99}\b(?:all of the above|every option|any of the above)\b|"
         r"X\b[^.;!?\n]{0,99}\b(?:all|each|both|equally) (?:fit|match|qualify|possible|plausible|"
         r"well|likely)\b",
         "X and Y would both fit.",

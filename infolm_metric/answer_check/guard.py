@@ -41,6 +41,7 @@ FUNCTION_WORDS = frozenset(
     ("a", "an", "the", "of", "in", "on", "at", "to", "by", "for", "from", "with", "as", "is", "are")
     + ("was", "were", "be", "been", "it", "its", "he", "she", "they", "his", "her", "their", "this")
     + ("that", "these", "those", "and", "but", "or", "not", "which", "who", "has", "have", "had")
+    + ("after", "before", "when", "than", "you", "we", "i", "will")
 )
 VERBS = frozenset(("is", "are", "was", "were", "has", "have", "had"))
 CONNECTIVES = frozenset(("so", "thus", "therefore", "hence", "indeed", "again", "yes", "certainly"))
@@ -50,7 +51,9 @@ ALIASES = re.compile(
     r"\((?:also (?:known as|called)|a\.?k\.?a\.?|or)\b[^(),]*,[^(),]*(?:,| and | or )[^()]*\)"
 )
 # Words without which `offers_candidates` finds nothing.
-CHOICE = re.compile(r"(?i)\bor\b|[/:]|\bbetween\b|\b(?:candidates|possibilities|options)\b")
+CHOICE = re.compile(
+    r"(?i)\bor\b|[/:]|\bbetween\b|\b(?:candidates|possibilities|options|both|each|all|every)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -221,7 +224,8 @@ def _same_frame(first: Sequence[str], second: Sequence[str], wanted: set[str]) -
     rest = range(1, shortest - start + 1)
     end = next((i for i in rest if first[-i] != second[-i]), shortest - start + 1) - 1
     slots = [set(words[start : len(words) - end]) for words in (first, second)]
-    if start + end < 2 or not all(slots):
+    labels = start and longest < 4  # "Answer: B" and "Answer: C"
+    if (start + end < 2 and not labels) or not all(slots):
         return False
     return start + end >= longest / 2 or any(slot <= wanted for slot in slots)
 
@@ -263,7 +267,7 @@ def bare_list(completion: Completion) -> float:
 
 
 def _items(text: str) -> list[str]:
-    return [part for part in re.split(r"[,;/|\n]|\b(?:or|and)\b", text) if part.strip()]
+    return [part for part in re.split(r"[,;/|\n✓✔☑]|\b(?:or|and)\b", text) if part.strip()]
 
 
 def copied_prompt(completion: Completion) -> float:
