@@ -72,6 +72,7 @@ ROOT = Path(__file__).parent.parent
 SENTENCES = {
     "sentences": ROOT / "tests/unit/answer_check/sentences.tsv",
     "unseen sentences": ROOT / "tests/unit/answer_check/unseen_sentences.tsv",
+    "hard sentences": ROOT / "tests/unit/answer_check/hard_sentences.tsv",
 }
 READ_BY_EYE = ROOT / "tools/results/answer_errors_read_by_eye.csv"
 SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}  # prefix of dataset -> title

@@ -414,8 +414,9 @@ DOUBTS = (
 )
 REPLACED = re.compile(
     OOPS + r"|psych\b|(?:just )?kidding\b|not!|(?:in truth|in reality),? |(?:well,? )?actually,? "
-    r"(?:it|that) (?:is|was)(?! (?:an?|the|in|on|at)\b)|(?:well,? )actually\b|the (?:right|correct) (?:one|answer) is\b|"
-    r"(?:or )?it (?:could|might|may) (?:also|equally) (?:be|have)\b"
+    r"(?:it|that) (?:is|was)(?! (?:an?|the|in|on|at)\b)|(?:well,? )actually\b|the "
+    r"(?:right|correct) (?:one|answer) is\b|(?:or )?it (?:could|might|may) (?:also|equally) "
+    r"(?:be|have)\b"
 )
 ITS_WRONG = re.compile(rf"^(?:but |however,? |no,? )?(?:that|this|it|they){IS} {WRONG}")
 IT_IS = re.compile(r"(?:but |however,? )?(?:it|this|that|the \w+)(?:'s| is| was)\b")

@@ -61,6 +61,8 @@ from infolm_metric.models.out_of_domain import count_out_of_domain
 
 Probabilities = Mapping[TextPair, tuple[float, float, float]]
 UNDECIDED = 0.6  # NLI score of an answer without yes or no, which is then unclear
+# How much more likely a contradiction must be than entailment or neutrality for a veto.
+MARGIN = 0.2
 COPY = "the answer equals the reference"
 
 
@@ -418,7 +420,7 @@ def _veto(
         return f"{mentions[0]!r} exchanges words of the reference"
     if mentions and all(fails(text, reference.tokens) for text in mentions):
         return f"{mentions[0]!r} denies the reference"
-    contradicted = bool(rows) and not corrected and all(c > max(e, n) for e, n, c in rows)
+    contradicted = bool(rows) and not corrected and all(c > max(e, n) + MARGIN for e, n, c in rows)
     if contradicted and not overlap.missing and _same_spelling(answer, reference):
         return f"{mentions[0]!r} contradicts the reference"
     return ""

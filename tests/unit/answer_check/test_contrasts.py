@@ -4,6 +4,7 @@ import pytest
 
 from infolm_metric.answer_check.contrasts import (
     OPPOSITES,
+    exchanges_names,
     exchanges_roles,
     fails,
     is_determiner,
@@ -113,6 +114,11 @@ def test_no_before_a_noun_is_not_an_answer(answer, expected):
         ("the Democratic Republic of the Congo", "Republic of the Congo", "Democratic"),
         ("in the south of Africa", "Africa", ""),
         ("New York", "New York", ""),
+        ("Jaws II", "Jaws", "II"),
+        ("Jaws and Jaws II", "Jaws", ""),
+        ("Guinea-Bissau", "Guinea", "Bissau"),
+        ("Quebec City", "Quebec", "City"),
+        ("New York City", "New York", ""),
         ("New York or York", "York", ""),
         ("a new Peugeot", "Peugeot", ""),
     ],
@@ -168,6 +174,9 @@ def test_exponents_make_other_units(answer, reference, unit):
         ("That is false, it cannot be seen.", "no"),
         ("This is a common myth.", "no"),
         ("Correct.", "yes"),
+        ("Absolutely, it is safe.", "yes"),
+        ("Definitely not, it is toxic.", "no"),
+        ("There is no evidence that it works.", "no"),
         ("Yes or no.", ""),
         ("They are not in the same place.", ""),
     ],
@@ -196,3 +205,26 @@ def test_a_comparison_may_be_turned_around():
     assert opposite(answer, compare(answer, reference)) == ""
     swapped = answer_tokens("The earth is smaller than the moon.")
     assert opposite(swapped, compare(swapped, reference)) == "larger"
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("Old Hull bought Leeds Ltd.", True),
+        ("In 1901, Old Hull took over Leeds Ltd for nothing.", True),
+        ("Leeds Ltd was purchased by Old Hull.", True),
+        ("Leeds Ltd took over Old Hull.", False),
+        ("Old Hull was purchased by Leeds Ltd.", False),
+        ("Old Hull was sold to Leeds Ltd.", False),
+        ("Old Hull lost to Leeds Ltd.", False),
+        ("Old Hull and Leeds Ltd grew.", False),
+        ("Old Hull grew.", False),
+    ],
+)
+def test_names_are_exchanged_around_any_verb(statement, expected):
+    assert exchanges_names(statement, reference_tokens("Leeds Ltd bought Old Hull")) is expected
+
+
+@pytest.mark.parametrize("reference", ["Leeds lost to Hull", "Leeds", "the big city of Leeds"])
+def test_other_references_have_no_names_to_exchange(reference):
+    assert not exchanges_names("Hull beat Leeds.", reference_tokens(reference))

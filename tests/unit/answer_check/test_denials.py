@@ -10,6 +10,8 @@ from infolm_metric.answer_check.denials import (
     is_about_another,
     is_corrected_to,
     mark_mentions,
+    mark_statements,
+    marks_another,
     offers_candidates,
 )
 from infolm_metric.answer_check.statements import split_statements
@@ -17,6 +19,18 @@ from infolm_metric.answer_check.tokens import reference_tokens
 from tests.linear_time import assert_linear_time
 
 DENIED = [  # in all of them, Leeds is the reference
+    "Leeds has a large library. The larger one in Hull is my answer.",
+    "Leeds gets the glory. Given the dates, I'd credit Hull.",
+    "Leeds has a famous bridge. The one you asked about crosses the Humber.",
+    "I can't confirm where it is. One site lists Leeds among others.",
+    "As an AI I'm not able to say. Leeds took part in it.",
+    "Common myth:\nLeeds has the oldest bridge.\nFact:\nIt is in Hull.",
+    "Hull or Leeds?\nHull, in 1901.",
+    "Leeds? Hull, in 1901.",
+    "Leeds. Psych! It is Hull.",
+    "The match was postponed from Leeds to Hull.",
+    "They met in Hull instead of the usual Leeds.",
+    "Everyone thinks it is in Leeds. It never was.",
     "It is often called Leeds, but it is Hull.",
     "The bridge was long thought to be in Leeds.",
     "I would have said Leeds.",
@@ -269,6 +283,14 @@ DENIED = [  # in all of them, Leeds is the reference
     "As an AI, I can't discuss Leeds.",
 ]
 ASSERTED = [
+    "Hull has a large library. The larger one in Leeds is my answer.",
+    "Leeds has a bridge. This is my answer.",
+    "Leeds has a bridge. I'd credit Hull, but so did they. So the answer is Leeds.",
+    "I can't confirm the year. The city is Leeds.",
+    "I'm not able to browse. However, Leeds took part in it.",
+    "Hull or Leeds?\nYes, Leeds.",
+    "Is it Leeds? Yes, since 1901.",
+    "Common myth:\nHull has the oldest bridge.\nFact:\nIt is in Leeds.",
     "It is often called Hull, but it is Leeds.",
     "I would have said Hull. It turned out to be Leeds.",
     "It is a myth that the bridge is in Hull, it is in Leeds.",
@@ -401,6 +423,12 @@ ASSERTED = [
     "Hull was a typo; I meant Leeds.",
 ]
 CANDIDATES = [
+    "It is Hull or Leeds. I would go with the former.",
+    "Hull, Leeds and York: all of the above.",
+    "Possible places for a bridge include Hull, Leeds and York.",
+    "Hull, Leeds and York would all fit.",
+    "The law is that of Hull or that of Leeds.",
+    "It was between Hull and Leeds. There is no agreement.",
     "Hull or Leeds.",
     "Leeds and/or Hull",
     "Some say Leeds, others say Hull.",
@@ -460,6 +488,7 @@ CANDIDATES = [
     "It could be Leeds; it could equally be Hull.",
 ]
 CHOSEN = [
+    "Leeds is larger than the former.",
     "Leeds, Yorkshire, England",
     "It is Leeds, not Hull or York.",
     "Many call it Loidis; Leeds is what others say.",
@@ -624,3 +653,34 @@ def test_several_letters_are_candidates(answer):
 )
 def test_other_letters_are_no_candidates(answer):
     assert not offers_candidates([answer], ["B"])
+
+
+@pytest.mark.parametrize(
+    ("marked", "statements", "expected"),
+    [
+        ("Hull", ["Leeds is larger.", "The city is Hull."], True),
+        ("Leeds", ["Leeds is larger."], False),
+        ("capital", ["The capital is Leeds."], False),
+        ("24", ["With a = 5 and b = 7 it is 24."], False),
+        ("", ["Leeds is larger."], False),
+    ],
+)
+def test_words_in_bold_or_a_box_are_another_answer(marked, statements, expected):
+    assert marks_another(marked, statements, "Leeds") is expected
+
+
+def test_another_number_in_a_box_is_another_answer():
+    assert marks_another("24", ["With a = 5 and b = 7 it is 24."], "7")
+    assert not marks_another("0.5", ["It is 1/2, so 0.5."], "1/2")
+
+
+def test_a_letter_of_another_option_is_chosen():
+    statements = ["Option D.", "The statement in C sounds plausible."]
+    assert find_denial(statements, "C") == statements[1]
+    assert find_denial(statements, "D") is None
+
+
+def test_parts_of_a_name_are_mentions_if_they_have_its_last_word():
+    statements = ["Lake Garda, no, Lake Como.", "The lake is deep.", "Garda is not."]
+    texts = mark_statements(statements, reference_tokens("Lake Garda"))
+    assert texts == ["X, no, lake como.", "the lake is deep.", "X is not."]

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric.answer_check.final_answer import final_answer, has_thinking, plain_reference
+from infolm_metric.answer_check.final_answer import (
+    final_answer,
+    has_thinking,
+    marked_answer,
+    plain_reference,
+)
 from tests.linear_time import assert_linear_time
 
 THINKING = [
@@ -143,3 +148,38 @@ def test_time_is_linear_in_the_length_of_hostile_texts(mark):
             final_answer(text)
 
     assert_linear_time(work, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"reasoning": "not Rome", "answer": "Paris"}', "Paris"),
+        ('```json\n{"final_answer": 42}\n```', "42"),
+        ('{"city": "Paris"}', '{"city": "Paris"}'),
+        ('{"answer": ["Paris"]}', '{"answer": ["Paris"]}'),
+        ('{"answer": "Paris"', '{"answer": "Paris"'),
+        ('See {"answer": "Paris"}.', 'See {"answer": "Paris"}.'),
+    ],
+)
+def test_the_answer_of_a_json_object_is_the_answer(text, expected):
+    assert final_answer(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r"so \boxed{1}, hence $\boxed{\frac{1}{2}}$.", "1/2"),
+        ("The city is **Paris**.", "Paris"),
+        ("**Paris**", "Paris"),
+        ("Thus:\n\n**Paris**", "Paris"),
+        ("**Answer:** Paris", ""),
+        ("**City**: Paris", ""),
+        ("**The city**\nIt is Paris.", ""),
+        ("It is **not** Rome.", ""),
+        ("**Rome** or **Paris**", ""),
+        ("It is **the city on the river Seine in France**.", ""),
+        ("<think>**Rome**</think>It is Paris.", ""),
+    ],
+)
+def test_only_a_box_or_a_single_phrase_in_bold_is_marked(text, expected):
+    assert marked_answer(text) == expected
