@@ -309,6 +309,11 @@ DENIALS = (
         "An earlier version of this reply said X.",
     ),
     Rule(
+        r"X[^.!?\n]{0,99}[,;:] (?:so|therefore|thus|hence),? [^.,;!?\nX]{0,50}\b(?:is|was|are|"
+        r"were) (?!in\b|at\b|on\b|an?\b|also\b|not\b)[^.,;!?\nX]{1,40}[.!]?$",
+        "X received it from Y, so the author is Y.",
+    ),
+    Rule(
         r"\b(?:postponed|moved|changed|delayed|rescheduled|renamed|switched|down|up) from X|"
         r"\b(?:missing out on|short of) X|\b(?:well|just|far) (?:below|above) (?:the )?X|"
         r"X,? which i (?:\w+ )?(?:suggested|said|gave|named|mentioned)\b|X (?:should|must) be "
@@ -441,6 +446,9 @@ FOLLOWED = (
 )
 # A statement that gives another answer.
 DECIDED = re.compile(
+    r"^(?:so|therefore|thus|hence),? [^,;\n]{0,50}\b(?:is|was|are|were) "
+    r"(?!in\b|at\b|on\b|an?\b|also\b|not\b)[^,;\n]{1,40}$|^the "
+    r"[^,;\n]{1,60} (?:is|was|are|were) therefore [^,;\n]{1,40}$|"
     r"^(?!(?:and |so )?(?:this|that|it|which|these|both)\b)[^\n]*?(?:\b(?:is|that's) (?:(?:my|"
     r"your) (?:final )?(?:answer|choice|pick|culprit|conclusion)|what i(?:'d| would) (?:pick|"
     r"choose)|the answer to your question)\b|\bi(?:'d| would|'ll| will)? "

@@ -19,6 +19,9 @@ from infolm_metric.answer_check.tokens import reference_tokens
 from tests.linear_time import assert_linear_time
 
 DENIED = [  # in all of them, Leeds is the reference
+    "Leeds bought it from Hull. So the seller was Hull.",
+    "Leeds is the buyer. The seller is therefore Hull.",
+    "Leeds bought it from Hull, so the seller is Hull.",
     "Leeds has a large library. The larger one in Hull is my answer.",
     "Leeds gets the glory. Given the dates, I'd credit Hull.",
     "Leeds has a famous bridge. The one you asked about crosses the Humber.",
@@ -283,6 +286,10 @@ DENIED = [  # in all of them, Leeds is the reference
     "As an AI, I can't discuss Leeds.",
 ]
 ASSERTED = [
+    "Leeds bought it from Hull. So the buyer was Leeds.",
+    "Leeds bought it from Hull, so the buyer is Leeds.",
+    "It is in Leeds, so the answer is not Hull.",
+    "It is in Leeds. So far, Hull has another one.",
     "Hull has a large library. The larger one in Leeds is my answer.",
     "Leeds has a bridge. This is my answer.",
     "Leeds has a bridge. I'd credit Hull, but so did they. So the answer is Leeds.",
