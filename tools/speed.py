@@ -293,12 +293,11 @@ def profile(arguments: argparse.Namespace) -> None:
     """Print how the time of each metric is divided among groups of operations."""
     columns, rows = read_columns(arguments), []
     for name in arguments.metrics:
-        scores = [RUNNERS[name]("bundled") for _ in range(2)]  # with separate caches
-        for score in scores:
+        score = RUNNERS[name]("bundled")
+        with torch.profiler.profile():  # the first profile takes longer
             score(WARM_UP, WARM_UP[::-1])
-        seconds = median_seconds(partial(scores[0], *columns))
         with torch.profiler.profile() as profiler:
-            scores[1](*columns)
+            seconds = median_seconds(partial(score, *columns))
         groups: dict[str, float] = dict.fromkeys((*OPERATIONS, "outside torch"), 0.0)
         for event in profiler.key_averages():
             words = (word for word, part in OPERATIONS.items() if re.search(part, event.key))

@@ -18,10 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
+
+from infolm_metric.core.inputs import batches
 
 WARNINGS_LOCK = threading.Lock()  # `warnings.catch_warnings` is not thread-safe
 LARGEST_COST = 4.0  # squared diameter of the unit ball
 ITERATIONS = 1_000_000
+COSTS = 1 << 23  # entries of the cost matrices that are kept (64 MB)
 MOST_THREADS = 4  # more would wait for the interpreter
 UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
@@ -50,9 +54,13 @@ class WeightedPoints:
 
 
 def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the squared distances [n, m] between points [n, hidden] and [m, hidden], at most 4."""
+    """Return the squared distances [n, m] between points [n, hidden] and [m, hidden], at most 4.
+
+    Products are computed by torch, because the threads of numpy's products keep a core busy.
+    """
     squares = (x * x).sum(1)[:, None] + (y * y).sum(1)
-    return np.clip(squares - 2 * (x @ y.T), 0.0, LARGEST_COST)
+    products = torch.mm(torch.from_numpy(x), torch.from_numpy(y).t()).numpy()
+    return np.clip(squares - 2 * products, 0.0, LARGEST_COST)
 
 
 def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
@@ -92,26 +100,35 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
 
 def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
     """Return the squared 2-Wasserstein distance between two texts, in [0, LARGEST_COST]."""
-    cost = costs(x.points, y.points)
-    return float((best_plan(x.weights, y.weights, cost) * cost).sum())
+    return _solve([(x.weights, y.weights, costs(x.points, y.points))])[0]
 
 
 def squared_distances(
     pairs: Sequence[tuple[WeightedPoints, WeightedPoints]], threads: int
 ) -> list[float]:
-    """Return the squared distance of each pair. POT solves problems in several threads."""
+    """Return the squared distance of each pair. POT solves problems in several threads.
+
+    Costs are computed before, because products in several threads would slow down the solvers.
+    """
     if not pairs:
         return []
-    distances, threads = [0.0] * len(pairs), min(threads, MOST_THREADS, len(pairs))
-
-    def solve(start: int) -> None:
-        part = pairs[start::threads]
-        distances[start::threads] = [squared_distance(*pair) for pair in part]
-
+    distances, threads = list[float](), min(threads, MOST_THREADS, len(pairs))
+    largest = max(len(x.points) * len(y.points) for x, y in pairs)
     with silent_solver(), ThreadPoolExecutor(threads) as pool:
         solver()  # imported here, because its import changes the environment
-        list(pool.map(solve, range(threads)))
+        for part in batches(pairs, max(threads, COSTS // largest)):
+            problems = [(x.weights, y.weights, costs(x.points, y.points)) for x, y in part]
+            solutions = pool.map(_solve, (problems[start::threads] for start in range(threads)))
+            values = [0.0] * len(part)
+            for start, solution in enumerate(solutions):
+                values[start::threads] = solution
+            distances += values
     return distances
+
+
+def _solve(problems: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> list[float]:
+    """Return the minimum cost of each problem: masses [n] and [m], and costs [n, m]."""
+    return [float((best_plan(a, b, cost) * cost).sum()) for a, b, cost in problems]
 
 
 @contextmanager
