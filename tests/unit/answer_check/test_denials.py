@@ -434,7 +434,6 @@ CANDIDATES = [
     "Hull, Leeds and York: all of the above.",
     "Possible places for a bridge include Hull, Leeds and York.",
     "Hull, Leeds and York would all fit.",
-    "The law is that of Hull or that of Leeds.",
     "It was between Hull and Leeds. There is no agreement.",
     "Hull or Leeds.",
     "Leeds and/or Hull",
