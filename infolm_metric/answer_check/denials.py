@@ -199,7 +199,9 @@ def is_about_another(statements: Sequence[str], reference: str) -> bool:
 
 
 def marks_another(marked: str, statements: Sequence[str], reference: str) -> bool:
-    """Return True if the words that an answer marks are not in a statement with a reference.
+    """Return True if an answer marks words that are not in a statement with a reference.
+
+    If both have digits, the marked words may also be in the same statement.
 
     >>> marks_another("Lyon", ["Paris is larger.", "The city is Lyon."], "Paris")
     True

@@ -75,7 +75,7 @@ def _read_json(text: str) -> str:
     match = JSON_OBJECT.fullmatch(text)
     try:
         values = json.loads(match[1]) if match else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     found = [values[name] for name in ("answer", "final_answer") if name in values]
     return str(found[0]) if found and isinstance(found[0], str | int | float) else text

@@ -159,6 +159,7 @@ def test_time_is_linear_in_the_length_of_hostile_texts(mark):
         ('{"answer": ["Paris"]}', '{"answer": ["Paris"]}'),
         ('{"answer": "Paris"', '{"answer": "Paris"'),
         ('See {"answer": "Paris"}.', 'See {"answer": "Paris"}.'),
+        ('{"a":' * 9999 + "1" + "}" * 9999, '{"a":' * 9999 + "1" + "}" * 9999),
     ],
 )
 def test_the_answer_of_a_json_object_is_the_answer(text, expected):
