@@ -39,6 +39,19 @@ def test_tokens_of_identical_texts_are_not_moved(scorer):
     assert explanation.score == 0 == sum(move.share for move in explanation.moves())
     assert all(move.candidate == move.reference for move in explanation.moves())
     assert repr(explanation).startswith("<Explanation of baryscore 0: ")
+    assert repr(explanation).count(" -> ") == 3
+
+
+def test_lines_contain_the_ten_most_expensive_moves(scorer):
+    explanation = scorer.explain("The dog ran home. " * 4, "It was a cold day. " * 3)
+    title, *lines = explanation.lines()
+    assert len(lines) == 10 < len(explanation.moves())
+    assert [float(line.split()[-1]) for line in lines] == [
+        pytest.approx(move.share, abs=1e-4) for move in explanation.moves()[:10]
+    ]
+
+
+def test_pairs_of_invalid_texts_are_rejected(scorer):
     for pair in (("a cat", ["a cat"]), (None, "a cat")):
         with pytest.raises(InputError, match="must be a string"):
             scorer.explain(*pair)
