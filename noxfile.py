@@ -22,7 +22,14 @@ nox.options.sessions = ["lowest", "pinned"]
 MINIMUM = re.compile(r"([\w-]+)>=([\d.]+)")
 POT = ["0.9.6", "0.9.7"]
 PACKAGE = ".[plots,ray]"  # without gradio, which requires newer versions of other packages
-TEST_TOOLS = ["accelerate", "hypothesis", "import-linter", "mpmath", "torchmetrics==1.9.0"]
+TEST_TOOLS = [
+    "accelerate",
+    "bert-score>=0.3.13",
+    "hypothesis",
+    "import-linter",
+    "mpmath",
+    "torchmetrics==1.9.0",
+]
 TEST_TOOLS += ["pytest>=8.4", "pytest-timeout>=2.3", "pytest-xdist>=3.8", "tokenizers>=0.23.3"]
 # Not installed with requirements.txt, because Inspect requires an older fsspec.
 HARNESSES = ["lm-eval[hf]>=0.4.9", "inspect-ai>=0.3.200", "mlflow>=3.4", "trl>=0.20"]
