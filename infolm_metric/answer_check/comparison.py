@@ -17,6 +17,7 @@ class PreparedText:
     statements: tuple[str, ...]
     tokens: tuple[Token, ...]
     marked: str = ""  # the words that an answer marks as its result, or ""
+    boxed: bool = False  # in a box
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -29,7 +29,9 @@ OPPOSITES = [frozenset(group.split()) for group in WORDS.split(", ")]
 # Capitalized words before a name that make another name.
 QUALIFIERS = "new north south east west northern southern eastern western democratic equatorial"
 # Words after a name that make another name.
-SEQUELS = "Part II III IV V VI VII VIII Jr Junior Bissau"
+SEQUELS = "Part II III IV V VI VII VIII Bissau"
+# Names that "City" makes names of cities.
+REGIONS = "kansas quebec mexico panama guatemala oklahoma jersey"
 # Capitalized words that are no part of a name.
 NOT_NAMES = (
     "mr mrs ms dr sir lord lady saint king queen prince princess pope emperor "
@@ -48,7 +50,7 @@ JUDGED = re.compile(
     r"(?:(?P<no>(?:definitely|absolutely|certainly|of course|surely|probably) not|nope|false|"
     r"incorrect|untrue|wrong|not (?:true|correct|right|allowed|permitted|possible)|an? (?:\w+ )?"
     r"(?:myth|misconception)|there(?:'s| is) no evidence that)|yep|yeah|correct|right|true|indeed|"
-    r"definitely|absolutely|certainly|of course|sure|you bet|exactly)\b"
+    r"(?:definitely|absolutely)(?=,))\b"
 )
 FAILING = frozenset(
     ("fail", "fails", "failed", "failing", "unable", "refuses", "refused", "never", "hardly")
@@ -56,7 +58,7 @@ FAILING = frozenset(
 LISTED = frozenset(("and", "or", "&", "plus"))
 # Words that an answer often replaces by a noun.
 # Words after which a name may be the agent.
-TURNING = "by to from of is was are were with and or than lost fell in at on as not"
+TURNING = "by to from of is was are were with and or than lost fell joined in at on as not"
 PASSIVE = frozenset(("was", "were", "is", "are", "been", "got"))
 PRONOUNS = frozenset(("it", "them", "him", "her", "he", "she", "they", "his", "its", "their"))
 AUXILIARIES = "by is was are were has had have did does do will must to"
@@ -132,7 +134,7 @@ def longer_name(answer: Sequence[Token], reference: Sequence[Token]) -> str:
     following = [answer[place + len(wanted)] for place in places if place + len(wanted) < len(keys)]
     is_name = all(token.text[:1].isupper() for token in reference)
     if is_name and following and len(following) == len(places):
-        words = [*SEQUELS.split(), *(["City"] if len(reference) == 1 else [])]
+        words = [*SEQUELS.split(), *(["City"] if reference[-1].key in REGIONS.split() else [])]
         sequel = all(x.text in words for x in following)
         return following[0].text if sequel else ""
     return ""
@@ -267,7 +269,8 @@ def exchanges_roles(statement: str, reference: Sequence[Token]) -> bool:
         return False
     first, last = different[0], different[-1] + 1
     between = exchanged_around(order[first:last], common[first:last])
-    return any(x.key in between and x.text.islower() and x.key != "of" for x in reference)
+    between -= {"of", *PASSIVE}
+    return any(x.key in between and x.text.islower() for x in reference)
 
 
 def exchanges_names(statement: str, reference: Sequence[Token]) -> bool:

@@ -309,15 +309,9 @@ DENIALS = (
         "An earlier version of this reply said X.",
     ),
     Rule(
-        r"X[^.!?\n]{0,99}[,;:] (?:so|therefore|thus|hence),? [^.,;!?\nX]{0,50}\b(?:is|was|are|"
-        r"were) (?!in\b|at\b|on\b|an?\b|also\b|not\b)[^.,;!?\nX]{1,40}[.!]?$",
-        "X received it from Y, so the author is Y.",
-    ),
-    Rule(
-        r"\b(?:postponed|moved|changed|delayed|rescheduled|renamed|switched|down|up) from X|"
-        r"\b(?:missing out on|short of) X|\b(?:well|just|far) (?:below|above) (?:the )?X|"
-        r"X,? which i (?:\w+ )?(?:suggested|said|gave|named|mentioned)\b|X (?:should|must) be "
-        r"(?:avoided|replaced)",
+        r"\b(?:postponed|changed|delayed|rescheduled|renamed|switched|down|up) from X|"
+        r"\b(?:missing out on|short of) X|\b(?:well|far) (?:below|above) (?:the )?X|"
+        r"X,? which i (?:\w+ )?(?:suggested|said|gave|named|mentioned)\b",
         "It was postponed from X.",
     ),
     Rule(
@@ -356,7 +350,7 @@ DOUBTS = (
         "I don't have any information about X.",
     ),
     Rule(
-        rf"^please (?:provide|tell|give|specify|clarify|ask|consult|contact|check){GAP}X",
+        rf"^please (?:provide|tell|give|specify|clarify|ask|consult){GAP}X",
         "Please tell me more about X.",
     ),
     Rule(rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X", "It may or may not be X."),
@@ -381,7 +375,7 @@ DOUBTS = (
         rf"X{SOON}(?:\bnothing to (?:back|support|confirm)|\b(?:not|n't) (?:rely|count) on|"
         rf"\bunverified|\bunsupported)|\bsometimes {GAP}X and sometimes\b|"
         rf"\bsome\b {GAP}(?:claim|say|suggest|think)\w*\b{GAP}X, but\b|\bmight\b{GAP}X{SOON}\bor "
-        rf"(?:it )?might not\b|X (?:appears |is mentioned )?only (?:in|as|once)\b|\b(?:not|n't) "
+        rf"(?:it )?might not\b|X (?:(?:appears|is mentioned) only\b|only in passing)|\b(?:not|n't) "
         rf"able to find (?:any )?{GAP}X|\bsomewhere between{GAP}X and\b",
         "One blog names X, but I found nothing to back that up.",
     ),
@@ -436,7 +430,8 @@ SUPPOSED = re.compile(
 )
 IN_FACT = re.compile(
     r"(?:however|in (?:fact|truth|reality)|actually|but|yet)\b|(?:it|the \w+)(?:'s| is| was) "
-    r"actually\b|(?:he|she|it|they) (?:never|(?:did|does|do|was|is|were|are)(?: not|n't))\b"
+    r"actually\b|(?:he|she|it|they) (?:never (?:did|does|was|is|were)|(?:did|does|do|"
+    r"was|is|were|are)(?: not|n't))[.!]?$"
 )
 # A statement about the reference, and the start of the next one, which names another candidate.
 FOLLOWED = (
@@ -444,20 +439,24 @@ FOLLOWED = (
     (re.compile(rf"\b(?:initially|at first)\b{GAP}X"), IT_IS),
     (re.compile(rf"X {LOST}\b"), re.compile(rf"[^\n]*?{WON}")),
 )
-# A statement that gives another answer.
+# A statement that gives another answer, and clauses that conclude with a name or number.
 DECIDED = re.compile(
-    r"^(?:so|therefore|thus|hence),? [^,;\n]{0,50}\b(?:is|was|are|were) "
-    r"(?!in\b|at\b|on\b|an?\b|also\b|not\b)[^,;\n]{1,40}$|^the "
-    r"[^,;\n]{1,60} (?:is|was|are|were) therefore [^,;\n]{1,40}$|"
     r"^(?!(?:and |so )?(?:this|that|it|which|these|both)\b)[^\n]*?(?:\b(?:is|that's) (?:(?:my|"
     r"your) (?:final )?(?:answer|choice|pick|culprit|conclusion)|what i(?:'d| would) (?:pick|"
-    r"choose)|the answer to your question)\b|\bi(?:'d| would|'ll| will)? "
+    r"choose))\b|\bi(?:'d| would|'ll| will)? "
     r"(?:therefore |thus |then |rather |instead |now )?(?:choose|credit|pick|select|go with|opt "
-    r"for|settle on)\b|\bchanging my (?:answer|mind)\b|\bwhat your (?:\w+ )?question (?:is after|"
-    r"asks)|\bthe (?:\w+ ){1,3}(?:you(?:'re| are) (?:asking about|describing|looking for)|you "
-    r"(?:asked (?:about|for)|describe[d]?|photographed)|in your (?:description|vignette))\b"
-    r"(?![^\n]*(?:\bnot\b|n't)))"
+    r"for|settle on)\b(?! (?:that|this|it|the (?:former|latter|first|second))\b)|\bchanging my "
+    r"(?:answer|mind)\b|\bwhat your (?:\w+ )?question (?:is after|asks))"
 )
+ASKED = re.compile(
+    r"\bthe (?:\w+ ){1,3}(?:you(?:'re| are) (?:asking about|describing|looking for)|you (?:asked "
+    r"(?:about|for)|described?|photographed)|in your (?:description|vignette))\b"
+)
+VALUE = r"\b(?:is|was|are|were) (?:therefore )?(?:the )?[A-Z0-9][^.,;!?\n]{0,40}[.!]?$"
+CONCLUDED = re.compile(
+    rf"(?:(?:So|Therefore|Thus|Hence),? |(?=[^\n]* therefore ))[^,;\n]{{0,60}}{VALUE}"
+)
+CONCLUDING = re.compile(rf"[,;:] (?:so|therefore|thus|hence),? [^.,;!?\n]{{0,50}}{VALUE}")
 REFUSAL = re.compile(
     r"(?:as an ai[^,]{0,20},? )?(?:sorry,? (?:but )?|unfortunately,? |i'm afraid (?:that )?)?i(?:"
     r"'m| am| was| have been)? (?:can't|cannot|couldn't|could not|unable to|not able to) "
@@ -466,20 +465,20 @@ REFUSAL = re.compile(
 # Parts of a statement that answers after a refusal.
 BUT = re.compile(
     rf"\b(?:but|however|though|still|that said|nevertheless)\b|(?:\b(?:is|was|are|were)|'s|:)"
-    rf"(?: {LINK}){{0,2}} \W?X\W*$"
+    rf"(?: {LINK}){{0,2}} \W?X\W*$|X(?:'s| is| was| are| were)\b|\b(?:according to|based "
+    r"on|as of)\b"
 )
 # A heading of false statements, an answer to a question, and the letter of an option.
-MYTH = re.compile(
-    r"(?:(?:common|popular) )?(?:myth|misconception|wrong|incorrect|false)\b.{0,20}:$"
-)
+MYTH = re.compile(r"(?:(?:common|popular) )?(?:myth|misconception)s?:$|(?:wrong|incorrect|false):$")
 YES = re.compile(
     r"(?:(?:a|answer)?[:.] )?(?:yes|yep|yeah|correct|right|exactly|indeed|true|that's "
     r"(?:right|true|it))\b"
 )
 OPTION = re.compile(
-    r"(?:the )?(?:(?:correct|right) )?(?:option|answer|choice)(?: is|:)? \(?[a-h]\b"
+    r"(?:the )?(?:(?:correct|right) )?(?:option|answer|choice)(?: is|:)? \(?[a-h]\)?[.!]?"
 )
 NO = re.compile(r"(?:no|nope|not|wrong|never)\b")
+LONG_WORD = re.compile(r"\w{4,}")
 # The start of a statement that concludes from a comparison.
 SO = re.compile(
     r"(?:so|therefore|thus|hence|this means|in (?:short|conclusion)|(?:the|my) answer)\b"
@@ -601,7 +600,8 @@ CHOICES = (
         "The law is that of Y or that of X.",
     ),
     Rule(
-        r"X\b[^.;!?\n]{0,99}\b(?:all of the above|every option|any of the above)\b|"
+        r"(?:X,|X and|(?:,|and) X)[^.;!?\n]{0,99}\b(?:all of the above|every option|any of the "
+        r"above)\b|"
         r"X\b[^.;!?\n]{0,99}\b(?:all|each|both|equally) (?:fit|match|qualify|possible|plausible|"
         r"well|likely)\b",
         "X and Y would both fit.",
@@ -620,13 +620,14 @@ LETTERED = re.compile(r"(?:^|[\s(])[a-f1-9]\) ")
 LETTERS = re.compile(r"\b[a-z](?:, [a-z])*,? (?:and|&) X\b|\bX(?:, [a-z])*,? (?:and|&) [a-z]\b")
 # A choice that names no candidate.
 ORDINAL_CHOICE = re.compile(
-    r"\bthe (?:former|latter|first|second)(?: one| of (?:these|them|the two))?[.!]?$"
+    r"\b(?:go with|choose|pick|prefer|(?:it|that)(?:'s| is| was)|comes? from) the (former|latter|"
+    r"first|second)(?: one| of (?:these|them|the two))?[.!]?$"
 )
 NUMBERED = re.compile(r"(?:option|answer|candidate|guess|possibility) (?:\d|[a-e])\b")
 ALTERNATIVE = re.compile(
     r"(?:alternative(?:ly| answers?)|another (?:option|possibility|candidate|guess)|(?:perhaps|"
     r"maybe|possibly|or maybe|or perhaps)\b|there(?:'s| is) no (?:agreement|consensus|way to tell)|"
-    r"which (?:one |of them )?(?:is|was|fits)\b|it depends\b|only [^.!?]{1,30} can tell|"
-    r"(?:both|all (?:two|three|four|five|of (?:them|these)))\b[^.!?]{0,30}\b(?:fit|solid|good|work|"
+    r"which (?:one|of them) (?:is|was|fits)\b|it depends\b|only [^.!?]{1,30} can tell|"
+    r"(?:both|all (?:two|three|four|five|of (?:them|these)))\b[^.!?]{0,30}\b(?:fit|solid|"
     r"possible|plausible|match|fine|correct|valid)\b)"
 )

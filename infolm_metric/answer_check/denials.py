@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from infolm_metric.answer_check.denial_rules import (
     ADDITION,
     ALTERNATIVE,
+    ASKED,
     BUT,
     CHOICES,
     CLARIFY,
+    CONCLUDED,
+    CONCLUDING,
     CONCLUSION,
     DECIDED,
     DENIALS,
@@ -24,8 +27,10 @@ from infolm_metric.answer_check.denial_rules import (
     LABELLED,
     LETTERED,
     LETTERS,
+    LONG_WORD,
     MYTH,
     NEGATIVES,
+    NO,
     NUMBERED,
     OOPS,
     OPTION,
@@ -117,19 +122,30 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
     if labelled and not any("X" in text for text in labelled):
         return next((raw for raw, text in zip(statements, texts, strict=True) if "X" in text), None)
     asked = [index for index, text in enumerate(texts) if "X" in text]
-    for index, text in enumerate(texts):
-        decided = asked and index > asked[0] and "X" not in text and DECIDED.search(text)
-        if decided and not any("X" in other and SO.match(other) for other in texts[index + 1 :]):
+    concluded = max((i for i in asked if SO.match(texts[i])), default=-1)
+    for index in range(max(asked[0], concluded) + 1 if asked else 0, len(texts) if asked else 0):
+        raw, text = statements[index], texts[index]
+        asks = ASKED.search(text) and not re.search(r"\bnot\b|n't", text)
+        if "X" not in text and (asks or CONCLUDED.match(raw) or DECIDED.search(text)):
             return statements[asked[0]]
+    for index in asked:
+        clause = CONCLUDING.search(statements[index])
+        if clause and "X" not in mark_mentions(clause[0], expected):
+            return statements[index]
     if asked and asked[0] and REFUSAL.match(texts[0]) and not BUT.search(texts[asked[0]]):
         return statements[asked[0]]
     if asked and all(texts[index].endswith("?") for index in asked):
         following = texts[asked[-1] + 1 :][:1]
         asks_only = len(texts) > 1 and all(text.endswith("?") for text in texts)
-        if asks_only or (following and not YES.match(following[0])):
+        chosen = " or " in texts[asked[-1]] and any(
+            not YES.match(text)
+            and {*LONG_WORD.findall(text)} & {*LONG_WORD.findall(texts[asked[-1]])}
+            for text in following
+        )
+        if asks_only or chosen or any(NO.match(x) or ITS_WRONG.match(x) for x in following):
             return statements[asked[-1]]
     is_letter = len(expected) == 1 and len(expected[0].key) == 1
-    chosen = is_letter and asked and asked[0] and OPTION.match(texts[0])
+    chosen = is_letter and asked and asked[0] and OPTION.fullmatch(texts[0])
     if chosen or (asked and asked[0] and all(MYTH.search(texts[index - 1]) for index in asked)):
         return statements[asked[0]]
     denial = None
@@ -198,27 +214,31 @@ def is_about_another(statements: Sequence[str], reference: str) -> bool:
     return match is not None and "X" not in mark_mentions(match["name"], expected)
 
 
-def marks_another(marked: str, statements: Sequence[str], reference: str) -> bool:
-    """Return True if an answer marks words that are not in a statement with a reference.
+def marks_another(marked: str, boxed: bool, statements: Sequence[str], reference: str) -> bool:
+    """Return True if an answer marks words of the same kind that are not the reference.
 
-    If both have digits, the marked words may also be in the same statement.
+    The kinds are texts with digits and others. Words in a statement that contains the reference
+    are ignored, except for another number in a box.
 
-    >>> marks_another("Lyon", ["Paris is larger.", "The city is Lyon."], "Paris")
+    >>> marks_another("Lyon", False, ["Paris is larger.", "The city is Lyon."], "Paris")
     True
-    >>> marks_another("capital", ["The capital is Paris."], "Paris")
+    >>> marks_another("capital", False, ["The capital is Paris."], "Paris")
     False
     """
     expected = reference_tokens(reference)
-    mentions = [
-        raw
-        for raw, text in zip(statements, mark_statements(statements, expected), strict=True)
-        if "X" in text
-    ]
-    other = "X" not in mark_statements([*statements, marked], expected)[-1]
-    digits = [any(map(str.isdigit, text)) for text in (marked, reference)]
-    return bool(marked and mentions and other) and (
-        all(digits) or not any(marked in text for text in mentions)
-    )
+    texts = mark_statements(statements, expected)
+    mentions = [raw for raw, text in zip(statements, texts, strict=True) if "X" in text]
+    digits, other_digits = (any(map(str.isdigit, text)) for text in (marked, reference))
+    if not marked or not mentions or digits != other_digits:
+        return False
+    tokens = reference_tokens(marked)
+    if len(compare(expected, tokens).matched) == len(tokens) or (
+        len(tokens) == len(tokens[0].key) == 1 and len(expected) + len(expected[0].key) > 2
+    ):
+        return False  # a part of the reference, or the letter of an option
+    if "X" in mark_statements([*statements, marked], expected)[-1]:
+        return False
+    return (boxed and digits) or not any(marked in text for text in mentions)
 
 
 def offers_candidates(statements: Sequence[str], references: Sequence[str]) -> bool:
@@ -237,8 +257,10 @@ def _offers(statements: Sequence[str], reference: Sequence[Token]) -> bool:
         return False
     texts = mark_statements(statements, reference)
     mentions = [text for text in texts if "X" in text and not text.endswith("?")]
-    if not mentions and texts and ORDINAL_CHOICE.search(texts[-1]):
-        return any("X or" in text or "or X" in text for text in texts)
+    if ordinal := ORDINAL_CHOICE.search(texts[-1]) if texts and "X" not in texts[-1] else None:
+        pair = next((text for text in texts if "X or" in text or "or X" in text), "")
+        if pair.count("X") == 1:
+            return (ordinal[1] in ("former", "first")) != ("X or" in pair)
     if len(mentions) != 1 or mentions[0].count("X") > 1:
         return False
     listed = len(texts) > 2 and HEADER.search(texts[0]) is not None
@@ -250,7 +272,6 @@ def _offers(statements: Sequence[str], reference: Sequence[Token]) -> bool:
         or (is_letter and LETTERS.search(sentence) is not None)
         or len(LETTERED.findall(sentence)) > 2
         or len(list(filter(NUMBERED.match, texts))) > 1
-        or (texts[-1] not in mentions and ORDINAL_CHOICE.search(texts[-1]) is not None)
         or any(ALTERNATIVE.match(text) for text in texts[texts.index(sentence) + 1 :][:1])
         or (len(texts) == 1 and _is_bare_list(sentence))
         or (listed and "X" not in texts[0] and all(len(text.split()) < 7 for text in texts[1:3]))

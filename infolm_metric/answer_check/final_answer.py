@@ -27,8 +27,12 @@ STRUCK_OUT = re.compile(r"~~[^~\n]+~~")
 DELIMITERS = re.compile(r"(?<!\\)(?:\*+|_+)")
 JSON_OBJECT = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?", re.DOTALL)
 BOX = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
-# Words in bold without a colon that do not fill a line, unless it is the last one.
-BOLD = re.compile(r"(?:(?<=.)|(?=\*\*[^*\n]+\*\*(?:.|\s*\Z)))\*\*([^*\n:]+)\*\*(?!:)")
+# Words in bold, and a colon at their end or after them.
+BOLD = re.compile(
+    r"(?<![\w*])\*\*(?! )([^*\n:]+?)(:?)(?<! )\*\*(?!\w)(?!:)|(?<![\w*])\*\*[^*\n]+\*\*:?"
+)
+# Keys of JSON objects that do not answer.
+NOTES = "reasoning explanation rationale analysis thinking thought thoughts steps confidence source"
 UNMARKED = (
     "not no yes never only always also and or answer note important correct incorrect true false "
     "explanation reasoning conclusion warning however"
@@ -67,7 +71,7 @@ def final_answer(text: str, strip: bool = True) -> str:
 
 
 def _read_json(text: str) -> str:
-    """Return the value of "answer" in an answer that is a JSON object.
+    """Return the value of "answer" in an answer that is a JSON object without other content.
 
     >>> _read_json('{"reasoning": "not Rome", "answer": "Paris"}')
     'Paris'
@@ -77,23 +81,37 @@ def _read_json(text: str) -> str:
         values = json.loads(match[1]) if match else {}
     except (ValueError, RecursionError):
         return text
-    found = [values[name] for name in ("answer", "final_answer") if name in values]
-    return str(found[0]) if found and isinstance(found[0], str | int | float) else text
+    names = [name for name in ("answer", "final_answer") if name in values]
+    if not names or not values.keys() <= {*names, *NOTES.split()}:
+        return text
+    value = values[names[0]]
+    found = (
+        str(value) if isinstance(value, str | int | float) and value not in (True, False) else ""
+    )
+    return text if not found or any("\ud800" <= letter <= "\udfff" for letter in found) else found
 
 
-def marked_answer(text: str, strip: bool = True) -> str:
-    r"""Return the plain text of the last box of an answer, or of its only words in bold, or "".
+def marked_answer(text: str, strip: bool = True) -> tuple[str, bool]:
+    r"""Return the last box of an answer, or its only words in bold, and whether it is a box.
 
     Titles, labels and words such as "not" do not answer.
 
     >>> marked_answer(r"It is \boxed{64}."), marked_answer("It is **Lyon**."), marked_answer("Lyon")
-    ('64', 'Lyon', '')
+    (('64', True), ('Lyon', False), ('', False))
     """
-    text = strip_thinking(text) if strip else text
-    boxes, bold = BOX.findall(text), {*BOLD.findall(text)}
-    marked = plain_reference(boxes[-1] if boxes else bold.pop() if len(bold) == 1 else "")
+    text = _read_json(strip_thinking(text) if strip else text)
+    if boxes := BOX.findall(text):
+        return plain_reference(boxes[-1]), True
+    lines = text.rstrip().split("\n")
+    titles = {line.strip() for line in lines[:-1]}
+    bold = {
+        match[1]
+        for match in BOLD.finditer(text)
+        if match[1] and not match[2] and match[0] not in titles
+    }
+    marked = plain_reference(bold.pop()) if len(bold) == 1 else ""
     words = marked.lower().split()
-    return "" if not boxes and (len(words) > 6 or {*UNMARKED.split()}.issuperset(words)) else marked
+    return "" if len(words) > 6 or {*UNMARKED.split()}.issuperset(words) else marked, False
 
 
 def _remove_comments(text: str) -> str:

@@ -93,8 +93,8 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         """Remove thinking and marks from an answer, and split it."""
         prepared = final_answer(text, self.settings.strip_thinking)
         statements = tuple(split_statements(prepared))
-        marked = marked_answer(text, self.settings.strip_thinking)
-        return PreparedText(prepared, statements, tuple(answer_tokens(prepared)), marked)
+        marked, boxed = marked_answer(text, self.settings.strip_thinking)
+        return PreparedText(prepared, statements, tuple(answer_tokens(prepared)), marked, boxed)
 
     def prepare_reference(self, text: str) -> PreparedText:
         """Remove marks from a reference, and split it."""
@@ -406,7 +406,7 @@ def _veto(
         return f"{denial!r} denies or doubts the reference"
     if not corrected and offers_candidates(answer.statements, [reference.text]):
         return "the answer lists several candidates"
-    if marks_another(answer.marked, answer.statements, reference.text):
+    if marks_another(answer.marked, answer.boxed, answer.statements, reference.text):
         return f"the answer marks {answer.marked!r}"
     if is_about_another(answer.statements, reference.text):
         return "the answer mentions the reference only in an addition to another name"

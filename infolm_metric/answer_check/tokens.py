@@ -363,7 +363,8 @@ RULES = (
          "the first of May", "the 1 of may"),
     Rule(r"[A-F] (?:minus|plus(?=[.,;!]|$))(?!\w)",
          lambda m: [m[0][0].lower() + ("-" if "minus" in m[0] else "+")], "an A minus", "an a-"),
-    Rule(r"(?:AB|O|B|(?<=type )A|(?<=group )A)(?: |,? Rh[ -])(?:positive|negative)(?!\w)",
+    Rule(r"(?:(?:AB|(?<=type )[ABO]|(?<=group )[ABO]|(?<=blood )[ABO]) |[ABO],? Rh[ -])"
+         r"(?:positive|negative)(?!\w)",
          lambda m: [re.split("[ ,]", m[0])[0].lower() + ("+" if "pos" in m[0] else "-")],
          "AB positive, O Rh-negative", "ab+ o-"),
     Rule(rf"[A-Z][{DASHES}](?!{ALNUM})", lambda m: [m[0][0].lower() + "-"], "a B-.", "a b-"),

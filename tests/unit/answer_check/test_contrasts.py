@@ -175,6 +175,7 @@ def test_exponents_make_other_units(answer, reference, unit):
         ("This is a common myth.", "no"),
         ("Correct.", "yes"),
         ("Absolutely, it is safe.", "yes"),
+        ("Certainly! It is flat.", ""),
         ("Definitely not, it is toxic.", "no"),
         ("There is no evidence that it works.", "no"),
         ("Yes or no.", ""),

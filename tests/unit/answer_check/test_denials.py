@@ -29,7 +29,6 @@ DENIED = [  # in all of them, Leeds is the reference
     "As an AI I'm not able to say. Leeds took part in it.",
     "Common myth:\nLeeds has the oldest bridge.\nFact:\nIt is in Hull.",
     "Hull or Leeds?\nHull, in 1901.",
-    "Leeds? Hull, in 1901.",
     "Leeds. Psych! It is Hull.",
     "The match was postponed from Leeds to Hull.",
     "They met in Hull instead of the usual Leeds.",
@@ -286,6 +285,14 @@ DENIED = [  # in all of them, Leeds is the reference
     "As an AI, I can't discuss Leeds.",
 ]
 ASSERTED = [
+    "Leeds is larger. Therefore, the statement is true.",
+    "It's Leeds. I'd go with that.",
+    "It grew in Leeds, so the city was enlarged.",
+    "I'm unable to verify recent data. As of 1901, Leeds is the seat.",
+    "Is Leeds the seat? It certainly is.",
+    "Many credit Leeds. It did not open until 1901.",
+    "The false statement is:\nLeeds has a bridge.",
+    "Leeds should be avoided.",
     "Leeds bought it from Hull. So the buyer was Leeds.",
     "Leeds bought it from Hull, so the buyer is Leeds.",
     "It is in Leeds, so the answer is not Hull.",
@@ -431,6 +438,7 @@ ASSERTED = [
 ]
 CANDIDATES = [
     "It is Hull or Leeds. I would go with the former.",
+    "It is Leeds or Hull. It is the latter.",
     "Hull, Leeds and York: all of the above.",
     "Possible places for a bridge include Hull, Leeds and York.",
     "Hull, Leeds and York would all fit.",
@@ -495,6 +503,8 @@ CANDIDATES = [
 ]
 CHOSEN = [
     "Leeds is larger than the former.",
+    "Hull or Leeds? It is the latter.",
+    "It is Leeds or Hull. I would choose the first of these.",
     "Leeds, Yorkshire, England",
     "It is Leeds, not Hull or York.",
     "Many call it Loidis; Leeds is what others say.",
@@ -664,6 +674,8 @@ def test_other_letters_are_no_candidates(answer):
 @pytest.mark.parametrize(
     ("marked", "statements", "expected"),
     [
+        ("about 110 km/h", ["Leeds is fast.", "Its speed is about 110 km/h."], False),
+        ("B", ["Leeds is larger.", "The choice is B."], False),
         ("Hull", ["Leeds is larger.", "The city is Hull."], True),
         ("Leeds", ["Leeds is larger."], False),
         ("capital", ["The capital is Leeds."], False),
@@ -672,12 +684,15 @@ def test_other_letters_are_no_candidates(answer):
     ],
 )
 def test_words_in_bold_or_a_box_are_another_answer(marked, statements, expected):
-    assert marks_another(marked, statements, "Leeds") is expected
+    assert marks_another(marked, False, statements, "Leeds") is expected
 
 
 def test_another_number_in_a_box_is_another_answer():
-    assert marks_another("24", ["With a = 5 and b = 7 it is 24."], "7")
-    assert not marks_another("0.5", ["It is 1/2, so 0.5."], "1/2")
+    statements = ["With a = 5 and b = 7 it is 24."]
+    assert marks_another("24", True, statements, "7")
+    assert not marks_another("24", False, statements, "7")
+    assert not marks_another("0.5", True, ["It is 1/2, so 0.5."], "1/2")
+    assert not marks_another("12", True, ["The side is 12 cm."], "12 cm")
 
 
 def test_a_letter_of_another_option_is_chosen():

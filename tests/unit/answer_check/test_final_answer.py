@@ -156,6 +156,9 @@ def test_time_is_linear_in_the_length_of_hostile_texts(mark):
         ('{"reasoning": "not Rome", "answer": "Paris"}', "Paris"),
         ('```json\n{"final_answer": 42}\n```', "42"),
         ('{"city": "Paris"}', '{"city": "Paris"}'),
+        ('{"answer": "B", "text": "Paris"}', '{"answer": "B", "text": "Paris"}'),
+        ('{"answer": true}', '{"answer": true}'),
+        ('{"answer": "a\\ud800"}', '{"answer": "a\\ud800"}'),
         ('{"answer": ["Paris"]}', '{"answer": ["Paris"]}'),
         ('{"answer": "Paris"', '{"answer": "Paris"'),
         ('See {"answer": "Paris"}.', 'See {"answer": "Paris"}.'),
@@ -174,6 +177,9 @@ def test_the_answer_of_a_json_object_is_the_answer(text, expected):
         ("**Paris**", "Paris"),
         ("Thus:\n\n**Paris**", "Paris"),
         ("**Answer:** Paris", ""),
+        ("**Verdict:** Correct! It is **Paris**.", "Paris"),
+        ("2**5 is 32 and 4**5 is 1024", ""),
+        ('{"reasoning": "**Rome**?", "answer": "Paris"}', ""),
         ("**City**: Paris", ""),
         ("**The city**\nIt is Paris.", ""),
         ("It is **not** Rome.", ""),
@@ -183,4 +189,4 @@ def test_the_answer_of_a_json_object_is_the_answer(text, expected):
     ],
 )
 def test_only_a_box_or_a_single_phrase_in_bold_is_marked(text, expected):
-    assert marked_answer(text) == expected
+    assert marked_answer(text)[0] == expected
