@@ -52,7 +52,7 @@ ALIASES = re.compile(
 )
 # Words without which `offers_candidates` finds nothing.
 CHOICE = re.compile(
-    r"(?i)\bor\b|[/:]|\bbetween\b|\b(?:candidates|possibilities|options|both|each|all|every)\b"
+    r"(?i)\bor\b|[/:]|\bbetween\b|\b(?:candidates|possibilities|options|all of the|every option)\b"
 )
 
 
@@ -211,25 +211,20 @@ def candidates(completion: Completion) -> float:
     for statement, keys in zip(completion.statements, completion.keys, strict=True):
         mentioned = statement in mentions
         for other, known in recent:
-            if mentioned != known and _same_frame(keys, other, wanted, ":" in statement):
+            if mentioned != known and _same_frame(keys, other, wanted):
                 return PENALTY
         recent = [*recent, (keys, mentioned)][-LONGEST_REPEAT:]
     return 1.0
 
 
-def _same_frame(
-    first: Sequence[str], second: Sequence[str], wanted: set[str], labels: bool
-) -> bool:
-    """Return True if two statements are equal except for the reference, or for at most half.
-
-    With `labels` ("Answer: B", "Answer: C"), a single equal word is enough in short statements.
-    """
+def _same_frame(first: Sequence[str], second: Sequence[str], wanted: set[str]) -> bool:
+    """Return True if two statements are equal except for the reference, or for at most half."""
     shortest, longest = sorted((len(first), len(second)))
     start = next((i for i in range(shortest) if first[i] != second[i]), shortest)
     rest = range(1, shortest - start + 1)
     end = next((i for i in rest if first[-i] != second[-i]), shortest - start + 1) - 1
     slots = [set(words[start : len(words) - end]) for words in (first, second)]
-    if start + end < 1 + (not labels or longest > 3) or not all(slots):
+    if start + end < 2 or not all(slots):
         return False
     return start + end >= longest / 2 or any(slot <= wanted for slot in slots)
 
