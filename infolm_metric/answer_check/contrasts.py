@@ -134,8 +134,8 @@ def longer_name(answer: Sequence[Token], reference: Sequence[Token]) -> str:
     following = [answer[place + len(wanted)] for place in places if place + len(wanted) < len(keys)]
     is_name = all(token.text[:1].isupper() for token in reference)
     if is_name and following and len(following) == len(places):
-        words = [*SEQUELS.split(), *(["City"] if reference[-1].key in REGIONS.split() else [])]
-        sequel = all(x.text in words for x in following)
+        endings = [*SEQUELS.split(), *(["City"] if reference[-1].key in REGIONS.split() else [])]
+        sequel = all(x.text in endings for x in following)
         return following[0].text if sequel else ""
     return ""
 

@@ -122,32 +122,10 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
     if labelled and not any("X" in text for text in labelled):
         return next((raw for raw, text in zip(statements, texts, strict=True) if "X" in text), None)
     asked = [index for index, text in enumerate(texts) if "X" in text]
-    concluded = max((i for i in asked if SO.match(texts[i])), default=-1)
-    for index in range(max(asked[0], concluded) + 1 if asked else 0, len(texts) if asked else 0):
-        raw, text = statements[index], texts[index]
-        asks = ASKED.search(text) and not re.search(r"\bnot\b|n't", text)
-        if "X" not in text and (asks or CONCLUDED.match(raw) or DECIDED.search(text)):
-            return statements[asked[0]]
-    for index in asked:
-        clause = CONCLUDING.search(statements[index])
-        if clause and "X" not in mark_mentions(clause[0], expected):
-            return statements[index]
-    if asked and asked[0] and REFUSAL.match(texts[0]) and not BUT.search(texts[asked[0]]):
-        return statements[asked[0]]
-    if asked and all(texts[index].endswith("?") for index in asked):
-        following = texts[asked[-1] + 1 :][:1]
-        asks_only = len(texts) > 1 and all(text.endswith("?") for text in texts)
-        chosen = " or " in texts[asked[-1]] and any(
-            not YES.match(text)
-            and {*LONG_WORD.findall(text)} & {*LONG_WORD.findall(texts[asked[-1]])}
-            for text in following
-        )
-        if asks_only or chosen or any(NO.match(x) or ITS_WRONG.match(x) for x in following):
-            return statements[asked[-1]]
-    is_letter = len(expected) == 1 and len(expected[0].key) == 1
-    chosen = is_letter and asked and asked[0] and OPTION.fullmatch(texts[0])
-    if chosen or (asked and asked[0] and all(MYTH.search(texts[index - 1]) for index in asked)):
-        return statements[asked[0]]
+    if asked:
+        place = _other_answer(statements, texts, asked, expected)
+        if place is not None:
+            return statements[place]
     denial = None
     for index, text in enumerate(texts):
         if "X" not in text or text.endswith("?"):
@@ -171,6 +149,45 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
             return None
         denial = denial or statements[index]
     return denial
+
+
+def _other_answer(
+    statements: Sequence[str],
+    texts: Sequence[str],
+    asked: Sequence[int],
+    reference: Sequence[Token],
+) -> int | None:
+    """Return the index of a mention, all of which are at `asked`, if an answer gives another one.
+
+    The other answer is a conclusion, follows a question, or is the letter of an option, or the
+    mentions follow a refusal or are listed as myths.
+    """
+    first, last = asked[0], asked[-1]
+    concluded = max((index for index in asked if SO.match(texts[index])), default=first)
+    for raw, text in zip(statements[concluded + 1 :], texts[concluded + 1 :], strict=True):
+        asks = ASKED.search(text) and not re.search(r"\bnot\b|n't", text)
+        if "X" not in text and (asks or CONCLUDED.match(raw) or DECIDED.search(text)):
+            return first
+    for index in asked:
+        clause = CONCLUDING.search(statements[index])
+        if clause and "X" not in mark_mentions(clause[0], reference):
+            return index
+    if first and REFUSAL.match(texts[0]) and not BUT.search(texts[first]):
+        return first
+    if all(texts[index].endswith("?") for index in asked):
+        following = texts[last + 1 :][:1]
+        asks_only = len(texts) > 1 and all(text.endswith("?") for text in texts)
+        words = {*LONG_WORD.findall(texts[last])} if " or " in texts[last] else set()
+        if asks_only or any(
+            NO.match(text)
+            or ITS_WRONG.match(text)
+            or (not YES.match(text) and words.intersection(LONG_WORD.findall(text)))
+            for text in following
+        ):
+            return last
+    is_letter = len(reference) == 1 and len(reference[0].key) == 1
+    is_myth = first and all(MYTH.search(texts[index - 1]) for index in asked)
+    return first if is_myth or (first and is_letter and OPTION.fullmatch(texts[0])) else None
 
 
 def refutes(statement: str, reference: str) -> bool:
