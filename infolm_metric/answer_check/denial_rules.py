@@ -304,8 +304,7 @@ DENIALS = (
     Rule(
         rf"\bi said {GAP}X[;,.]? (?:but )?i meant|\bmisspoke {GAP}X|\b(?:earlier|previous|original)"
         rf" (?:version|reply|answer|draft|message) (?:of (?:this|my)|said|gave|named|listed){GAP}X|"
-        rf"\boriginally (?:have )?(?:gone|said|"
-        rf"thought|chosen|picked|put) {GAP}X",
+        rf"\boriginally (?:have )?(?:gone|said|thought|chosen|picked|put) {GAP}X",
         "An earlier version of this reply said X.",
     ),
     Rule(
@@ -439,7 +438,7 @@ FOLLOWED = (
     (re.compile(rf"\b(?:initially|at first)\b{GAP}X"), IT_IS),
     (re.compile(rf"X {LOST}\b"), re.compile(rf"[^\n]*?{WON}")),
 )
-# A statement that gives another answer, and clauses that conclude with a name or number.
+# A statement that gives another answer.
 DECIDED = re.compile(
     r"^(?!(?:and |so )?(?:this|that|it|which|these|both)\b)[^\n]*?(?:\b(?:is|that's) (?:(?:my|"
     r"your) (?:final )?(?:answer|choice|pick|culprit|conclusion)|what i(?:'d| would) (?:pick|"
@@ -448,15 +447,18 @@ DECIDED = re.compile(
     r"for|settle on)\b(?! (?:that|this|it|the (?:former|latter|first|second))\b)|\bchanging my "
     r"(?:answer|mind)\b|\bwhat your (?:\w+ )?question (?:is after|asks))"
 )
+# A statement about the subject of the question.
 ASKED = re.compile(
     r"\bthe (?:\w+ ){1,3}(?:you(?:'re| are) (?:asking about|describing|looking for)|you (?:asked "
     r"(?:about|for)|described?|photographed)|in your (?:description|vignette))\b"
 )
+# Statements and clauses that conclude with a name or a number.
 VALUE = r"\b(?:is|was|are|were) (?:therefore )?(?:the )?[A-Z0-9][^.,;!?\n]{0,40}[.!]?$"
 CONCLUDED = re.compile(
     rf"(?:(?:So|Therefore|Thus|Hence),? |(?=[^\n]* therefore ))[^,;\n]{{0,60}}{VALUE}"
 )
 CONCLUDING = re.compile(rf"[,;:] (?:so|therefore|thus|hence),? [^.,;!?\n]{{0,50}}{VALUE}")
+# The start of an answer that refuses.
 REFUSAL = re.compile(
     r"(?:as an ai[^,]{0,20},? )?(?:sorry,? (?:but )?|unfortunately,? |i'm afraid (?:that )?)?i(?:"
     r"'m| am| was| have been)? (?:can't|cannot|couldn't|could not|unable to|not able to) "
@@ -468,16 +470,19 @@ BUT = re.compile(
     rf"(?: {LINK}){{0,2}} \W?X\W*$|X(?:'s| is| was| are| were)\b|\b(?:according to|based "
     r"on|as of)\b"
 )
-# A heading of false statements, an answer to a question, and the letter of an option.
+# A heading of false statements.
 MYTH = re.compile(r"(?:(?:common|popular) )?(?:myth|misconception)s?:$|(?:wrong|incorrect|false):$")
+# The start of an answer to a question that confirms it.
 YES = re.compile(
     r"(?:(?:a|answer)?[:.] )?(?:yes|yep|yeah|correct|right|exactly|indeed|true|that's "
     r"(?:right|true|it))\b"
 )
+# A statement that is the letter of an option.
 OPTION = re.compile(
     r"(?:the )?(?:(?:correct|right) )?(?:option|answer|choice)(?: is|:)? \(?[a-h]\)?[.!]?"
 )
 NO = re.compile(r"(?:no|nope|not|wrong|never)\b")
+# A word that a question and its answer can share.
 LONG_WORD = re.compile(r"\w{4,}")
 # The start of a statement that concludes from a comparison.
 SO = re.compile(

@@ -121,9 +121,9 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
     labelled = [text for text in texts if LABELLED.match(text)]
     if labelled and not any("X" in text for text in labelled):
         return next((raw for raw, text in zip(statements, texts, strict=True) if "X" in text), None)
-    asked = [index for index, text in enumerate(texts) if "X" in text]
-    if asked:
-        place = _other_answer(statements, texts, asked, expected)
+    mentions = [index for index, text in enumerate(texts) if "X" in text]
+    if mentions:
+        place = _other_answer(statements, texts, mentions, expected)
         if place is not None:
             return statements[place]
     denial = None
@@ -154,27 +154,28 @@ def find_denial(statements: Sequence[str], reference: str) -> str | None:
 def _other_answer(
     statements: Sequence[str],
     texts: Sequence[str],
-    asked: Sequence[int],
+    mentions: Sequence[int],
     reference: Sequence[Token],
 ) -> int | None:
-    """Return the index of a mention, all of which are at `asked`, if an answer gives another one.
+    """Return the index of a statement with a mention if the answer gives another answer, or None.
 
-    The other answer is a conclusion, follows a question, or is the letter of an option, or the
-    mentions follow a refusal or are listed as myths.
+    `mentions` are the indices of all statements with a mention. The other answer is a conclusion,
+    follows a question or is the letter of an option. Mentions after a refusal or in a list of myths
+    do not answer either.
     """
-    first, last = asked[0], asked[-1]
-    concluded = max((index for index in asked if SO.match(texts[index])), default=first)
+    first, last = mentions[0], mentions[-1]
+    concluded = max((index for index in mentions if SO.match(texts[index])), default=first)
     for raw, text in zip(statements[concluded + 1 :], texts[concluded + 1 :], strict=True):
         asks = ASKED.search(text) and not re.search(r"\bnot\b|n't", text)
         if "X" not in text and (asks or CONCLUDED.match(raw) or DECIDED.search(text)):
             return first
-    for index in asked:
+    for index in mentions:
         clause = CONCLUDING.search(statements[index])
         if clause and "X" not in mark_mentions(clause[0], reference):
             return index
     if first and REFUSAL.match(texts[0]) and not BUT.search(texts[first]):
         return first
-    if all(texts[index].endswith("?") for index in asked):
+    if all(texts[index].endswith("?") for index in mentions):
         following = texts[last + 1 :][:1]
         asks_only = len(texts) > 1 and all(text.endswith("?") for text in texts)
         words = {*LONG_WORD.findall(texts[last])} if " or " in texts[last] else set()
@@ -186,7 +187,7 @@ def _other_answer(
         ):
             return last
     is_letter = len(reference) == 1 and len(reference[0].key) == 1
-    is_myth = first and all(MYTH.search(texts[index - 1]) for index in asked)
+    is_myth = first and all(MYTH.search(texts[index - 1]) for index in mentions)
     return first if is_myth or (first and is_letter and OPTION.fullmatch(texts[0])) else None
 
 

@@ -85,10 +85,10 @@ def _read_json(text: str) -> str:
     if not names or not values.keys() <= {*names, *NOTES.split()}:
         return text
     value = values[names[0]]
-    found = (
-        str(value) if isinstance(value, str | int | float) and value not in (True, False) else ""
-    )
-    return text if not found or any("\ud800" <= letter <= "\udfff" for letter in found) else found
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return text
+    found = str(value)
+    return text if any("\ud800" <= letter <= "\udfff" for letter in found) else found
 
 
 def marked_answer(text: str, strip: bool = True) -> tuple[str, bool]:

@@ -58,7 +58,7 @@ CHOICE = re.compile(
 
 @dataclass(frozen=True)
 class Completion:
-    """A prepared answer with its prepared references and its prompt, which may be empty."""
+    """An answer and its references without marks, and the prompt, which may be empty."""
 
     text: str
     references: Sequence[str]

@@ -149,7 +149,7 @@ class Checkpoint(ModelFiles):
 
     @property
     def states(self) -> int | None:
-        """Number of hidden states with the embeddings, or None if it is unknown."""
+        """Number of hidden states, including the embeddings, or None if unknown."""
         depth = getattr(self.config, "num_hidden_layers", None)
         return None if depth is None else depth + 1
 

@@ -93,7 +93,7 @@ class Answer:
 
     @property
     def identical(self) -> bool:
-        """Whether both texts have the same token ids."""
+        """True if both texts have the same token ids."""
         return self.result.counts["identical"] > 0
 
     @property
