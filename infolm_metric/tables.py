@@ -287,7 +287,7 @@ def load_dataset(
 
     if os.path.isfile(name):
         raise InputError(
-            f"--dataset must be a data set or a folder, but {name} is a file. Pass it with --data"
+            f"--dataset must be a data set or a folder, but {name} is a file. Pass it with --data."
         )
     if os.path.isdir(name):
         name = os.path.abspath(name)  # `datasets` cannot load "."

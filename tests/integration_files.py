@@ -14,6 +14,11 @@ ANSWERS = [
     {"question": "What is the capital of Australia?", "aliases": ["Canberra"]},
     {"question": "Who painted the Mona Lisa?", "aliases": ["Leonardo da Vinci", "Leonardo"]},
 ]
+# Ten references, and the outputs of a better and a worse system.
+CITIES = ["Rome", "Oslo", "Lima", "Cairo", "Paris", "Tokyo", "Delhi", "Quito", "Accra", "Sofia"]
+REFERENCES = [f"The train to {city} leaves at {n} in the morning." for n, city in enumerate(CITIES)]
+BETTER = [text.replace("leaves", "departs") for text in REFERENCES]
+WORSE = [f"A dog barked at {n} black cats." for n in range(10)]
 
 
 def write_shown(folder: Path) -> list[dict[str, object]]:

@@ -22,6 +22,7 @@ LINK = (
 IS = r"(?: ?is| ?was| ?are| ?were|'s|'re| ?would be| ?would have been)"
 CORRECT = r"(?:correct|right|actual|real|true)"
 SOON = r"[^.!?\nX]{0,60}"
+WORD = r"[^\s,.;:!?/]{1,30}"  # bounds keep the time linear
 KIN = (
     "friend|colleague|student|pupil|teacher|brother|sister|son|daughter|father|mother|wife|husband|"
     "cousin|nephew|neighbou?r"
@@ -290,7 +291,10 @@ DENIALS = (
         r"(?:did|does|do|was|is|were|are|has|had)[.!]?$",
         "X did not do it; Y did.",
     ),
-    Rule(r"X had nothing to do with", "X had nothing to do with it."),
+    Rule(
+        rf"X had nothing to do with|^between (?:X and {WORD}|{WORD} and X), (?!X)[^X]+$",
+        "X had nothing to do with it.",
+    ),
     Rule(
         r"^(?:no, )?X (?:is|was)(?: \w+ly)?(?:n't| not) (?:the|correct|right|it|what|who)\b",
         "X isn't it.",
@@ -332,7 +336,7 @@ OUTDONE = Rule(
 DOUBTS = (
     Rule(
         rf"\b(?:not sure|unsure|uncertain|unclear|unknown|no idea|say|tell|know|confirm|verify|"
-        rf"look up|check|wonder|determine|decide) (?:if|whether)\b{GAP}X",
+        rf"look up|check|wonder|determine|decide)(?: for (?:sure|certain))? (?:if|whether)\b{GAP}X",
         "I don't know whether X did it.",
     ),
     Rule(
@@ -352,7 +356,11 @@ DOUBTS = (
         rf"^please (?:provide|tell|give|specify|clarify|ask|consult){GAP}X",
         "Please tell me more about X.",
     ),
-    Rule(rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X", "It may or may not be X."),
+    Rule(
+        rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X|\b(?:some|slight|small) (?:chance|"
+        rf"possibility) (?:that|of)\b{GAP}X",
+        "It may or may not be X.",
+    ),
     Rule(
         rf"\b(?:passage|text|context|document|article|question|sources?) (?:does|do|did)(?:n't| "
         rf"not) (?:mention|say|state|specify|contain|include)(?: (?:whether|if|that|"
@@ -366,7 +374,9 @@ DOUBTS = (
     ),
     Rule(
         rf"X{SOON}(?:\b(?:not|n't) (?:\w+ )?(?:sure|certain)|\bwho knows|\bcan't (?:tell|say)|"
-        rf"\bdon't quote me|\bno idea)|\b(?:no idea|not (?:\w+ )?sure),? (?:but )?(?:maybe |"
+        rf"\bdon't quote me|\bno idea|\bi (?:\w+ )?(?:don't|do not) (?:\w+ )?know[.!]?$|"
+        rf"\binconclusive|\b(?:low|little) confidence|[,;] (?:perhaps|maybe|possibly) not\b)|"
+        rf"\b(?:no idea|not (?:\w+ )?sure),? (?:but )?(?:maybe |"
         rf"perhaps )?X|X, (?:maybe|perhaps)\?$",
         "Possibly X, but I am not sure.",
     ),
@@ -505,8 +515,7 @@ ADDITION = re.compile(
     r"did)\b)[^,;])*)"
 )
 NEGATIVES = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or"))
-# Bounds keep the time linear. Longer items are clauses, as in "X, a city or province of Y".
-WORD = r"[^\s,.;:!?/]{1,30}"
+# Longer items are clauses, as in "X, a city or province of Y".
 ITEM = rf"(?:{WORD} ){{0,3}}{WORD}"
 CHOICES = (
     Rule(rf"\beither (?:{ITEM},? or (?:{LINK} )?X|(?:{LINK} )?X,? or\b)", "It is either Y or X."),
@@ -537,7 +546,9 @@ CHOICES = (
         "It is Y or maybe X.",
     ),
     Rule(
-        rf"\b(?:toss-up|undecided|torn|decide|50/50) between {GAP}X", "I am torn between X and Y."
+        rf"\b(?:toss-up|undecided|torn|decide|50/50) between {GAP}X|\b(?:choose|pick|select) "
+        r"(?:among|between|from) [^.;!?\n]{0,99}(?:X,|X (?:and|or)\b|\b(?:and|or) X)",
+        "I am torn between X and Y.",
     ),
     Rule(
         r"\b(?:candidates|possibilities|options|(?:possible|likely|proposed|suggested) \w+|"

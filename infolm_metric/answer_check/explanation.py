@@ -1,4 +1,4 @@
-"""Explanation of a score of answer_check: tokens, statements, and the reason of the verdict."""
+"""Explanation of a score of answer_check: tokens, statements, and the reason for the verdict."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Explanation:
     """Explanation of the score of an answer against one reference.
 
     Attributes:
-        answer: the answer without thinking and marks.
-        reference: the reference without marks.
+        answer: the answer without thinking, Markdown and LaTeX.
+        reference: the reference without Markdown and LaTeX.
         score: the score, from 0 to 1.
         verdict: "likely correct", "unclear" or "likely wrong". None if there is no verdict.
-        reason: the main reason of the score, in one sentence.
+        reason: the main reason for the score, in one sentence.
         matched: tokens of the reference in the answer.
         missing: other tokens of the reference, without optional ones such as a middle name.
         complete: statements of the reference, with the answer as the premise.

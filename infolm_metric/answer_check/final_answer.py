@@ -92,9 +92,9 @@ def _read_json(text: str) -> str:
 
 
 def marked_answer(text: str, strip: bool = True) -> tuple[str, bool]:
-    r"""Return the last box of an answer, or its only words in bold, and whether it is a box.
+    r"""Return the content of the last \boxed{} or the only bold words, and True for a box.
 
-    Titles, labels and words such as "not" do not answer.
+    Bold titles, labels, words such as "not", and more than six words are ignored.
 
     >>> marked_answer(r"It is \boxed{64}."), marked_answer("It is **Lyon**."), marked_answer("Lyon")
     (('64', True), ('Lyon', False), ('', False))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     """A call of answer_check."""
 
     scorer: AnswerCheckScorer
+    compared: ClassVar[str] = "the longest sentences of two texts"
 
     @property
     def strips_thinking(self) -> bool:

@@ -57,14 +57,14 @@ def describe_verdicts(counts: Mapping[str, int], measured: bool) -> list[str]:
     if not measured:
         return [words]
     rates = [
-        f"{word}: {' and '.join(f'{rate:.0%}' for rate in CONFIRMED[word])} confirmed"
+        f"{word} {' and '.join(f'{rate:.0%}' for rate in CONFIRMED[word])}"
         for word in (LIKELY_CORRECT, LIKELY_WRONG)
     ]
     base = " and ".join(f"{rate:.0%}" for rate in CORRECT)
     return [
         words,
-        f"annotators of EVOUNA and DIVER-QA, where {base} of all answers are correct: "
-        + "; ".join(rates),
+        f"confirmed by annotators of EVOUNA and DIVER-QA: {', '.join(rates)} "
+        f"({base} of all answers are correct)",
     ]
 
 

@@ -135,7 +135,7 @@ def _check_none_worse(
     if None in verdicts.values():
         raise FailedError(
             f"no verdict, because of {', '.join(_all_obstacles(results))}. The warnings above "
-            "contain the remedies"
+            "contain the remedies."
         )
     if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
         first = next(iter(systems.values()))[0]["system"]

@@ -89,8 +89,8 @@ def run(arguments: argparse.Namespace) -> None:
     names = [column for item in settings for column in item.columns()]
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise InputError(
-            f"two metrics are named {duplicates[0]!r}, a column in the data and a score of "
-            "--metric. Rename the column"
+            f"two metrics are named {duplicates[0]!r}: a column in the data and a score of "
+            "--metric. Rename the column."
         )
     if not (names or ratings.metrics):
         raise InputError("--no-metric requires another metric's scores in the data. Add --scores.")

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
     settings = [] if by_column else options.read_metrics(arguments)
     names = [column for item in settings for column in item.columns()]
     if arguments.plan is not None and len(names) > 1:
-        raise InputError(f"--plan requires a single score, got {', '.join(names)}. Select one")
+        raise InputError(f"--plan requires a single score, got {', '.join(names)}. Select one.")
 
     from infolm_metric.meta_evaluation import read_ratings
     from infolm_metric.meta_evaluation.estimation import check_count

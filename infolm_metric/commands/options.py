@@ -157,7 +157,7 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
         elif metrics.find(metric).name not in chosen_metrics(arguments):
             raise InputError(f"--model {word} requires --metric {metric}")
         elif not model:
-            raise InputError(f"--model {word} has no name after the equals sign. Add a name")
+            raise InputError(f"--model {word} has no name after the equals sign. Add a name.")
         if metric in models:
             raise InputError(
                 f"argument --model: passed twice{metric and f' for {metric}'}. Remove one of them, "
@@ -177,7 +177,7 @@ def _check_used(settings: Settings, arguments: argparse.Namespace) -> Settings:
             if getattr(arguments, name, None) is not None:
                 raise InputError(
                     f"{name} is not used by {', '.join(settings.names)}. Omit {name}, or set "
-                    f"{settings.names_field} to a score that uses it"
+                    f"{settings.names_field} to a score that uses it."
                 )
     return settings
 

@@ -82,12 +82,15 @@ def run(arguments: argparse.Namespace) -> None:
     rescaled = bool(arguments.rescale_with_baseline)
     columns = [column for item in settings for column in item.columns(rescaled)]
     if arguments.score_only and len(columns) > 1:
-        raise InputError(f"-b prints a single number, got the scores {', '.join(columns)}")
+        raise InputError(
+            f"-b prints a single number, got the scores {', '.join(columns)}. Omit -b, or select "
+            "one score without --rescale-with-baseline."
+        )
     if isinstance(arguments.rescale_with_baseline, str) and len(settings) > 1:
         raise InputError(
             "--rescale-with-baseline FILE takes one metric, because each metric has its own "
             f"baseline, got {', '.join(item.metric for item in settings)}. Omit FILE, or score "
-            "one metric"
+            "one metric."
         )
     if output_format != "ray":  # Ray writes a folder, which score_source checks
         options.check_output(arguments, *source.files)
@@ -111,7 +114,7 @@ def _explain(arguments: argparse.Namespace, source: Source, settings: Sequence[S
         raise InputError("--explain explains one metric's score of one pair with one reference")
     scorer: Any = options.make_scorer(settings[0])
     if not hasattr(scorer, "explain"):
-        raise InputError(f"--metric {settings[0].metric} has no explanations. Omit --explain")
+        raise InputError(f"--metric {settings[0].metric} has no explanations. Omit --explain.")
     explanation = scorer.explain(pairs.predictions[0], pairs.references[0][0])
     write(explanation.lines(), arguments.output)
 
@@ -139,7 +142,7 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     if output_format == "ray" and not source.load:
         raise InputError("--engine ray requires --data PATH or --dataset NAME")
     if arguments.score_only and output_format in ("json", "per pair"):
-        raise InputError("-b prints a single number. Omit it, or omit --json and --per-pair")
+        raise InputError("-b prints a single number. Omit it, or omit --json and --per-pair.")
     return output_format
 
 

@@ -79,7 +79,7 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
             f"Convert the file, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8"
         ) from None
     except IsADirectoryError:
-        raise InputError(f"{path} must be a file, but it is a folder. Pass a file in it") from None
+        raise InputError(f"{path} must be a file, but it is a folder. Pass a file in it.") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read {label(path)}: {reason}. Check the file.") from error

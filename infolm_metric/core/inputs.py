@@ -12,10 +12,10 @@ from typing import Any, TypeGuard, TypeVar
 
 from infolm_metric.core.checks import InputError
 
-_brief = reprlib.Repr()
-_brief.maxstring = _brief.maxother = 60
-_brief.maxlist = _brief.maxtuple = _brief.maxdict = 3
-_brief.maxlevel = 2
+BRIEF = reprlib.Repr()
+BRIEF.maxstring = BRIEF.maxother = 60
+BRIEF.maxlist = BRIEF.maxtuple = BRIEF.maxdict = 3
+BRIEF.maxlevel = 2
 
 Item = TypeVar("Item")
 # A candidate and its references.
@@ -193,7 +193,7 @@ def iterate_pairs(pairs: Iterable[object]) -> Iterator[Pair]:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise InputError(
                 f"{name} must be (candidate, reference) or (candidate, list of references), "
-                f"got {_brief.repr(pair)}"
+                f"got {BRIEF.repr(pair)}"
             )
         candidate, references = pair
         check_text(f"{name}[0]", candidate)
@@ -234,7 +234,7 @@ def check_text(name: str, text: object) -> None:
     infolm_metric.InputError: predictions[3] must be a string, got None. Remove the pair or use ...
     """
     if not isinstance(text, str):
-        label = "None" if text is None else f"{_brief.repr(text)} ({type(text).__name__})"
+        label = "None" if text is None else f"{BRIEF.repr(text)} ({type(text).__name__})"
         remedy = "Remove the pair or use an empty string." if is_missing(text) else "Convert it."
         if _holds_integers(text):
             remedy += " Decode token ids with tokenizer.batch_decode (and remove -100 first)."
@@ -259,21 +259,21 @@ def as_list(name: str, values: object) -> list[Any]:
     """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
     if isinstance(values, str | bytes):
         raise InputError(
-            f"{name} must be a list of strings, got the string {_brief.repr(values)}. Wrap it in a "
-            f"list: [{_brief.repr(values)}]."
+            f"{name} must be a list of strings, got the string {BRIEF.repr(values)}. Wrap it in a "
+            f"list: [{BRIEF.repr(values)}]."
         )
     if _is_table(values):
         raise InputError(
-            f"{name} must be a list of strings, got a table ({type(values).__name__}). Pass one of "
-            "its columns, such as table['text'], or list(zip(column1, column2)) of several columns "
-            "with references"
+            f"{name} must be a list of strings, got a table ({type(values).__name__}). Pass a "
+            "column, such as table['text']. For several columns of references, pass "
+            "list(zip(column1, column2))."
         )
     if not _is_list(values):
         remedy = ""
         if isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
             remedy = ". Wrap it in list()"
         raise InputError(
-            f"{name} must be a list of strings, got {_brief.repr(values)} "
+            f"{name} must be a list of strings, got {BRIEF.repr(values)} "
             f"({type(values).__name__}){remedy}"
         )
     for convert in ("tolist", "to_pylist"):  # arrays and series, then Arrow columns

@@ -77,7 +77,7 @@ def distributions(
             "predictions",
             settings.dtype,
             f" and temperature={min(temperatures):g}",
-            "Increase the temperature. ",
+            " Or increase the temperature.",
         )
     return by_key
 

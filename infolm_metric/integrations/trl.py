@@ -93,7 +93,8 @@ def reward(
 
     `scorer` has a single score, such as `AnswerCheckScorer()`. `reference_column` is the column of
     references. `guard` multiplies the scores of answer_check by penalties on repetitions, denials,
-    several candidates, bare lists, copies of the prompt, unrelated sentences and length (default:
+    several candidates, bare lists, copies of the prompt, unrelated sentences, a
+    buried reference, and length (default:
     True for answer_check, else False). The guard makes rewards harder to game, but does not prevent
     it: an essay that mentions many candidates is not detected. Raises InputError if the scorer has
     several scores, or token weights that depend on the batch, or if `guard` is True for another

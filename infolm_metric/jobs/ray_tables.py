@@ -162,7 +162,7 @@ def find_tables(path: str) -> list[str]:
         found = ", ".join(map(repr, endings)) or "no files"
         raise InputError(
             f"{path} must contain tables of one format ({', '.join(TABLES)}), got {found}. Convert "
-            "or move the other files"
+            "or move the other files."
         )
     return sorted(files)
 

@@ -48,7 +48,7 @@ class MENLIRun(NLIRun[MENLISettings]):
             self.other.check(pairs)
 
     def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
-        """Score pairs with all formulas."""
+        """Score pairs with the requested formulas."""
         settings = self.settings
         probabilities = self.pair_probabilities(pairs, settings.resolved_direction, progress)
         tokens = self.tokens(pairs.texts)

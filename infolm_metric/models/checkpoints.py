@@ -336,7 +336,7 @@ def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "")
     weights = "Check that the model's weights are not damaged."
     first = weights if dtype == "float32" else "Use dtype='float32'."
     return InputError(
-        f"the model's {output} are not finite with dtype={dtype!r}{cause}. {remedy}{first}"
+        f"the model's {output} are not finite with dtype={dtype!r}{cause}. {first}{remedy}"
     )
 
 

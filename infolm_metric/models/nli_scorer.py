@@ -12,7 +12,7 @@ import torch
 
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import BRIEF, Pairs
 from infolm_metric.core.scorer import Progress, Run, Scorer, no_progress
 from infolm_metric.core.tokenization import check_max_length, tokenize
 from infolm_metric.models.checkpoints import Checkpoint, ModelHolder, open_checkpoint
@@ -99,6 +99,7 @@ class NLIRun(Run[N]):
     """
 
     scorer: NLIScorer[N]
+    compared: ClassVar[str] = "two texts"  # what must fit into the model together
     checkpoint: Checkpoint
     labels: Labels
     overhead: int
@@ -144,9 +145,9 @@ class NLIRun(Run[N]):
         if self.settings.long_text == "error":
             for candidate, reference, size in self.too_long(pairs, self.tokens(pairs.texts)):
                 raise InputError(
-                    f"two texts have {size} tokens together, more than max_length={self.limit!r}: "
-                    f"{candidate[:60]!r}... and {reference[:60]!r}.... Shorten them, or use "
-                    "long_text='truncate'."
+                    f"{self.compared} have {size} tokens together, more than max_length="
+                    f"{self.limit!r}: {BRIEF.repr(candidate)} and {BRIEF.repr(reference)}. Shorten "
+                    "them, or use long_text='truncate'."
                 )
 
     def too_long(

@@ -19,6 +19,14 @@ from infolm_metric.answer_check.tokens import reference_tokens
 from tests.linear_time import assert_linear_time
 
 DENIED = [  # in all of them, Leeds is the reference
+    "I can't say for certain whether it is Leeds.",
+    "Leeds comes to mind, but I really don't know.",
+    "It is in Leeds, I think, with low confidence.",
+    "One might think of Leeds, yet the evidence is inconclusive.",
+    "Perhaps Leeds, perhaps not.",
+    "There is some chance that it is in Leeds.",
+    "Between Leeds and Hull, Hull is larger.",
+    "Between Hull and Leeds, the larger one is Hull.",
     "Leeds bought it from Hull. So the seller was Hull.",
     "Leeds is the buyer. The seller is therefore Hull.",
     "Leeds bought it from Hull, so the seller is Hull.",
@@ -285,6 +293,11 @@ DENIED = [  # in all of them, Leeds is the reference
     "As an AI, I can't discuss Leeds.",
 ]
 ASSERTED = [
+    "It is in Leeds, but I don't know the street.",
+    "Between Leeds and Hull, Leeds is larger.",
+    "It lies between Leeds and Hull.",
+    "There is some dispute, but it is in Leeds.",
+    "Choose Leeds from the list.",
     "Leeds is larger. Therefore, the statement is true.",
     "It's Leeds. I'd go with that.",
     "It grew in Leeds, so the city was enlarged.",
@@ -437,6 +450,8 @@ ASSERTED = [
     "Hull was a typo; I meant Leeds.",
 ]
 CANDIDATES = [
+    "You can choose among Hull, York and Leeds.",
+    "Pick from Leeds or Hull.",
     "It is Hull or Leeds. I would go with the former.",
     "It is Leeds or Hull. It is the latter.",
     "Hull, Leeds and York: all of the above.",

@@ -1,0 +1,89 @@
+"""The assertions of the pytest plugin, called as functions."""
+
+import numpy as np
+import pytest
+
+from infolm_metric import BaryScorer, InputError
+from infolm_metric.integrations.assertions import assert_answer, assert_not_worse, compare_scores
+from infolm_metric.meta_evaluation import approximate_randomization
+from tests.integration_files import BETTER, REFERENCES, WORSE
+
+pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are few
+
+
+def test_texts_that_a_model_cannot_judge_fail():
+    random = np.random.default_rng(0)
+    texts = ["".join(random.choice(list("bcdfgh"), 60)) for _ in range(10)]
+    with pytest.raises(AssertionError, match=r"(?s)no verdict by bertscore.*verdict: none"):
+        assert_not_worse(texts, texts, texts)
+
+
+ANSWERS = [  # arguments of assert_answer, and part of the message
+    ((None, "Paris"), "answer must be a string, got None"),
+    ((["Paris"], "Paris"), "answer must be a string"),
+    ((5, "Paris"), "answer must be a string, got 5"),
+    (("Paris", None), "references must contain a text that is not blank, got None"),
+    (("Paris", []), "references must contain a text"),
+    (("Paris", ["", " "]), "references must contain a text"),
+    (("Paris", [3]), r"references\[0\] must be a string, got 3"),
+    (("Paris", np.array([1.5])), r"references\[0\] must be a string"),
+    (("Paris", "Paris", "unclear"), r"allow must be a list of strings, got the string 'unclear'"),
+    (("Paris", "Paris", ["unclaer"]), "unknown verdict in allow 'unclaer'. Did you mean"),
+    (("Paris", "Paris", [True]), "unknown verdict in allow True"),
+    (("Paris", "Paris", None), "allow must be a list of strings, got None"),
+]
+TEXTS = ["A cat sat."] * 10
+COMPARISONS = [  # arguments of assert_not_worse, and part of the message
+    ((None, TEXTS, TEXTS), "new must be a list of strings, got None"),
+    (("A cat sat.", TEXTS, TEXTS), "new must be a list of strings, got the string"),
+    ((TEXTS, [*TEXTS[1:], None], TEXTS), r"old\[9\] must be a string, got None"),
+    ((TEXTS, TEXTS, "A cat sat."), "references must be a list of strings"),
+    ((TEXTS, TEXTS, [*TEXTS[1:], []]), r"references\[9\]"),
+    ((TEXTS[1:], TEXTS, TEXTS), "at least 10, got 9, 10 and 10"),
+    ((TEXTS, TEXTS, TEXTS[1:]), "at least 10, got 10, 10 and 9"),
+    ((TEXTS[1:],) * 3, "at least 10, got 9, 9 and 9"),
+    (([],) * 3, "at least 10, got 0, 0 and 0"),
+    ((TEXTS, TEXTS, TEXTS, "bertscor"), "unknown metric 'bertscor'. Did you mean"),
+    ((TEXTS, TEXTS, TEXTS, ["bertscore"]), "unknown metric"),
+]
+SETTINGS = [
+    ("bertscore", {"temprature": 2}, "unknown setting 'temprature'"),
+    ("bertscore", {"score": ["f1", "recall"]}, "score must be one name"),
+    ("baryscore", {"idf": "separate"}, "idf must not be 'separate'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "problem"), ANSWERS)
+def test_invalid_answers_are_rejected_before_a_model_is_loaded(no_model, arguments, problem):
+    with pytest.raises(InputError, match=problem):
+        assert_answer(*arguments)
+
+
+@pytest.mark.parametrize(("arguments", "problem"), COMPARISONS)
+def test_invalid_texts_are_rejected_before_a_model_is_loaded(no_model, arguments, problem):
+    with pytest.raises(InputError, match=problem):
+        assert_not_worse(*arguments)
+
+
+@pytest.mark.parametrize(("metric", "settings", "problem"), SETTINGS)
+def test_invalid_settings_are_rejected_before_a_model_is_loaded(
+    no_model, metric, settings, problem
+):
+    with pytest.raises(InputError, match=problem):
+        assert_not_worse(TEXTS, TEXTS, TEXTS, metric, **settings)
+
+
+def test_arrays_and_tuples_are_accepted():
+    assert_answer(np.array(["It was Armstrong."])[0], np.array(["Neil Armstrong", "Armstrong"]))
+    assert_not_worse(np.array(BETTER), tuple(WORSE), [(text, "") for text in REFERENCES])
+
+
+def test_token_weights_come_from_the_references_of_one_system():
+    """Check the p-value against scores computed for each system alone."""
+    new, old = BETTER[:5] + WORSE[5:], WORSE[:4] + BETTER[4:]
+    scorer = BaryScorer(model_name_or_path="bundled")
+    scores = [scorer.score(texts, REFERENCES)["scores"] for texts in (new, old)]
+    p = approximate_randomization(*scores)
+    assert compare_scores(*scores, higher_is_better=False)[1] == p
+    with pytest.raises(AssertionError, match=f"p = {p:.2g}"):  # IDF weights of a template
+        assert_not_worse(new, old, REFERENCES, metric="baryscore")
