@@ -659,6 +659,12 @@ def test_corrections_to_the_reference_are_found(answer, expected):
     assert is_corrected_to(split_statements(answer), "Leeds") == expected
 
 
+@pytest.mark.parametrize(("words", "expected"), [(6, True), (7, False)])
+def test_short_lines_after_a_header_are_candidates(words, expected):
+    lines = [" ".join(["old"] * (words - 1) + [city]) for city in ("Leeds", "Hull")]
+    assert offers_candidates(["The candidates for this:", *lines], ["Leeds"]) is expected
+
+
 def test_a_request_for_details_does_not_answer():
     statements = ["Could you clarify which bridge you mean?", "There is one in Leeds."]
     assert find_denial(statements, "Leeds") == statements[1]

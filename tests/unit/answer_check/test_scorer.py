@@ -329,6 +329,12 @@ def test_the_end_of_a_long_answer_counts(bundled):
     assert "too_long_pairs" not in result["warnings"]
 
 
+def test_an_nli_model_that_reads_another_number_counts_as_neutral(bundled):
+    explanation = bundled.explain("There are 1,000 seats in the hall.", "1000")
+    assert explanation.complete[0].probabilities[2] > 0.5
+    assert explanation.score == pytest.approx(0.75)
+
+
 def test_a_truncated_statement_is_reported_and_gets_no_verdict(bundled):
     endless = "it was cold and " * 30 + "it rained"
     answers = [f"It was Paris. {endless}.", f"It was Paris. {'It was cold. ' * 40}", "Paris"]
@@ -461,6 +467,7 @@ def test_an_explanation_contains_the_score_and_its_parts(bundled):
 REASONS = [
     ("Paris", "Paris", "equals the reference"),
     ("It isn't Rome.", "Rome", "denies or doubts"),
+    ("The lake contains zero salt.", "salt", "'The lake contains zero salt.' contradicts the"),
     ("Rome, Milan, Turin or Bari.", "Rome", "several candidates"),
     ("It is 6 km.", "5 km", "lacks '5'"),
     ("", "Paris", "is empty"),

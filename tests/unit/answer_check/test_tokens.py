@@ -10,6 +10,7 @@ from infolm_metric.answer_check.tokens import (
     answer_tokens,
     compare,
     compare_name,
+    decides,
     is_copy,
     reference_tokens,
     scan,
@@ -282,6 +283,8 @@ def test_no_token_of_the_reference_is_found(answer, reference):
         ("a^2 + b^2", "a^2 - b^2", 4 / 5, 4 / 5),
         ("Leeds - a city", "Leeds, a city", 1, 1),
         ("Superman", "super man", 1, 1),
+        ("cup am", "cupam", 1, 1),
+        ("up am", "upam", 0, 0),  # too short to be joined
         ("super man", "Superman", 1, 1),
         ("9 9th", "9th 9th", 1, 1),
         ("?!", "?", 0, 0),
@@ -389,6 +392,12 @@ def test_time_is_linear_in_the_length_of_hostile_texts(part):
         overlap(text, text)
 
     assert_linear_time(work, 2_000)
+
+
+def test_units_decide_only_with_a_number():
+    for text, expected in (("5 yards of silk", ["5", "yards"]), ("the yards of silk", [])):
+        reference = reference_tokens(text)
+        assert [token.key for token in reference if decides(token, reference)] == expected
 
 
 def test_about_counts_unless_a_number_follows_directly():
