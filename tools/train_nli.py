@@ -4,9 +4,8 @@
     torchrun --nproc-per-node 2 -m tools.train_nli NLI/train.tsv.gz -o WORK
 
 The file has the columns source, label, premise and hypothesis. The result is a
-BertForSequenceClassification with its standard head. With this head alone, training that starts
-from a sentence encoder does not converge, so a second head on the mean hidden states of both texts
-is also trained, and then discarded. See training.py for the training loop.
+BertForSequenceClassification. Training should start from a model with an NLI head, because from a
+sentence encoder it did not converge. See training.py for the training loop.
 """
 
 import argparse
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from transformers import AutoTokenizer, BertForSequenceClassification
 
@@ -89,28 +88,6 @@ def parse_weight(argument: str) -> tuple[str, float]:
     return name, float(weight)
 
 
-class TwoHeads(nn.Module):
-    """Sequence classifier with a second head on the mean hidden states of both texts."""
-
-    def __init__(self, classifier: BertForSequenceClassification) -> None:
-        super().__init__()
-        self.classifier = classifier
-        width = classifier.config.hidden_size
-        self.helper = nn.Sequential(
-            nn.Linear(4 * width, width), nn.GELU(), nn.Linear(width, len(LABELS))
-        )
-
-    def forward(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """Return the logits of the standard head and the second head, [pairs, 3] each."""
-        states = self.classifier.bert(**batch)
-        plain = self.classifier.classifier(self.classifier.dropout(states.pooler_output))
-        hidden = states.last_hidden_state
-        second = batch["token_type_ids"].unsqueeze(-1).to(hidden.dtype)
-        first = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype) - second
-        u, v = ((hidden * part).sum(1) / part.sum(1) for part in (first, second))
-        return plain, self.helper(torch.cat([u, v, (u - v).abs(), u * v], dim=-1))
-
-
 def nli_loss(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the mean cross-entropy, from logits [pairs, 3] and labels [pairs].
 
@@ -122,11 +99,11 @@ def nli_loss(logits: Tensor, labels: Tensor) -> Tensor:
     return -torch.where(labels < 0, two_way, three_way).mean()
 
 
-def warm_start(folder: Path) -> TwoHeads:
-    """Load an encoder and its pooler from a folder, and add both heads."""
+def warm_start(folder: Path) -> BertForSequenceClassification:
+    """Load an encoder from a folder, with its pooler and, if it has one, its head."""
     labels = {"id2label": dict(enumerate(LABELS)), "label2id": LABEL_IDS}
     model = BertForSequenceClassification.from_pretrained(folder, dtype=torch.float32, **labels)
-    return TwoHeads(model).train()
+    return model.train()
 
 
 def train(args: argparse.Namespace) -> None:
@@ -150,16 +127,14 @@ def train(args: argparse.Namespace) -> None:
             torch.manual_seed((args.seed + step) * 1_000_003 + rank)  # seed for dropout
             share = batches[step][rank::workers]
             with torch.autocast("cpu", torch.bfloat16, enabled=args.bfloat16):
-                plain, helper = model(pad(tokenizer, rows.iloc[share]))
-            loss = nli_loss(plain, labels[share])
-            second = args.helper * nli_loss(helper, labels[share]) if args.helper else 0.0
-            yield Step(rate, len(batches[step]), {"of": len(batches)}, loss, second)
+                logits = model(**pad(tokenizer, rows.iloc[share])).logits
+            loss = nli_loss(logits, labels[share])
+            yield Step(rate, len(batches[step]), {"of": len(batches)}, loss)
 
-    fit(args, model, "classifier.bert.", steps, "pairs", log_every=100, weight_decay=0.01)
+    fit(args, model, "bert.", steps, "pairs", log_every=100, weight_decay=0.01)
     if rank == 0:
-        plain_model = model.classifier
-        tokenizer.model_max_length = plain_model.config.max_position_embeddings
-        save_model(plain_model, tokenizer, args.output / "model")
+        tokenizer.model_max_length = model.config.max_position_embeddings
+        save_model(model, tokenizer, args.output / "model")
 
 
 def main() -> None:
@@ -169,7 +144,6 @@ def main() -> None:
     add("--weight", type=parse_weight, nargs="*", default=[], help="SOURCE=WEIGHT, as in WEIGHTS")
     add("--epochs", type=int, default=3)
     add("--batch-size", type=int, default=32, help="number of pairs over all processes")
-    add("--helper", type=float, default=0.5, help="loss weight of the second head")
     add("--bfloat16", action="store_true", help="run the forward passes in bfloat16")
     train(parser.parse_args())
 

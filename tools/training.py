@@ -27,7 +27,6 @@ class Step(NamedTuple):
     size: int  # tokens or pairs in the batch, over all processes
     entries: dict[str, int]  # additional values to log
     loss: Tensor
-    helper_loss: Tensor | float = 0.0  # minimized but not logged
 
 
 def options(
@@ -96,7 +95,7 @@ def fit(
     for step in steps(number, size):
         for group, peak in zip(optimiser.param_groups, peaks.values(), strict=True):
             group["lr"] = step.rate * peak
-        (step.loss + step.helper_loss).backward()
+        step.loss.backward()
         if several:
             average_gradients(model)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0, foreach=True)

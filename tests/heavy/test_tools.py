@@ -103,7 +103,7 @@ def test_nli_model_is_trained_and_calibrated(run, encoder, tmp_path, monkeypatch
     run("nli_rows", "answers", tmp_path / "answers.jsonl", "-o", answered)
     arguments = (file, rules, answered, "--weight", "rule=0.1", "--epochs", 2, "--batch-size", 2)
     run("train_nli", *arguments, "--encoder", encoder, "-o", tmp_path / "first")
-    start = ("--encoder", tmp_path / "first/model", "--helper", 0)
+    start = ("--encoder", tmp_path / "first/model")
     run("train_nli", *arguments, *start, "-o", tmp_path / "second")
     options = ("--model", tmp_path / "second/model", "--corpus", tmp_path)
     table = run("evaluate_nli", file, answered, *options, "--calibrate")
