@@ -83,6 +83,10 @@ def find(name: str) -> Metric:
     Traceback (most recent call last):
     infolm_metric.InputError: unknown metric 'infoml'. Did you mean 'infolm'?
     """
+    if not isinstance(name, str):
+        raise InputError(
+            f"metric must be a string, got {name!r:.80} ({type(name).__name__}). Pass one name."
+        )
     if name not in METRICS:
         raise InputError(f"unknown metric {name!r}. {nearest(name, list(METRICS))}")
     return METRICS[name]

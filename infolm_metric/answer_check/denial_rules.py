@@ -159,8 +159,8 @@ DENIALS = (
         "Some older lists give X.",
     ),
     Rule(
-        r"X's (?:\w+ ){0,2}(?:rival|competitor|contemporary|successor|predecessor|opponent|"
-        r"neighbou?r)\b|\bsame (?:\w+ ){1,2}as X|\bborder with X",
+        rf"X(?:'s|') (?:\w+ ){{0,2}}(?:rival|competitor|contemporary|successor|predecessor|"
+        rf"opponent|{KIN})\b|\bsame (?:\w+ ){{1,2}}as X|\bborder with X",
         "It opened in the same year as X.",
     ),
     Rule(
@@ -319,7 +319,9 @@ DENIALS = (
     ),
     Rule(
         r"X(?:'s| is| was) the last \w+ (?:you|i|one)\b|\bthere(?:'s| is| was| are| were) no X|"
-        r"\b(?:day|week|month|year|decade)s? (?:before|after) (?:the )?X",
+        r"\b(?:day|week|month|year|decade)s? (?:before|after) (?:the )?X|\b(?:long|well) (?:before|"
+        r"after) X|^(?:before|prior to) X, (?:the|its|his|her|their) \w+ (?:was|were)\b|"
+        r"\b(?:second|third|next)\b[^.;X]{0,30} (?:after|behind|only to) X",
         "X is the last thing you want.",
     ),
     Rule(
@@ -355,6 +357,12 @@ DOUBTS = (
     Rule(
         rf"^please (?:provide|tell|give|specify|clarify|ask|consult){GAP}X",
         "Please tell me more about X.",
+    ),
+    Rule(
+        r"\b(?:some|many|most|people|others) (?:\w+ )?(?:would|might|may|could) (?:say|argue|guess|"
+        rf"answer|claim)\b{GAP}X|\byou (?:can|could|may|might|should) (?:also )?(?:search|look|"
+        r"ask) (?:for|up|about) \W?X",
+        "Some would say X.",
     ),
     Rule(
         rf"X{GAP}\bno (?:clue|idea)\b|\bmay or may not{GAP}X|\b(?:some|slight|small) (?:chance|"
@@ -472,7 +480,7 @@ CONCLUDING = re.compile(rf"[,;:] (?:so|therefore|thus|hence),? [^.,;!?\n]{{0,50}
 REFUSAL = re.compile(
     r"(?:as an ai[^,]{0,20},? )?(?:sorry,? (?:but )?|unfortunately,? |i'm afraid (?:that )?)?i(?:"
     r"'m| am| was| have been)? (?:can't|cannot|couldn't|could not|unable to|not able to) "
-    r"(?:confirm|verify|find|diagnose|determine|identify|recommend|say|tell|know)\b"
+    r"(?:answer|confirm|verify|find|diagnose|determine|identify|recommend|say|tell|know)\b"
 )
 # Parts of a statement that answers after a refusal.
 BUT = re.compile(

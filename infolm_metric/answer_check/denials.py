@@ -45,6 +45,8 @@ from infolm_metric.answer_check.denial_rules import (
 )
 from infolm_metric.answer_check.tokens import Token, compare, reference_tokens, scan, simplify
 
+POSSESSIVE = re.compile(r"['’]s$")
+
 
 def mark_statements(statements: Sequence[str], reference: Sequence[Token]) -> list[str]:
     """Mark the mentions of a reference in each statement, as `mark_mentions` does.
@@ -72,7 +74,8 @@ def mark_mentions(statement: str, reference: Sequence[Token], whole: bool = Fals
     """
     text = simplify(statement)
     tokens = [token for token in scan(text) if token.key not in ("the", "an", "a")]
-    wanted = {token.key for token in reference} | {token.other for token in reference} - {""}
+    keys = {token.key for token in reference}
+    wanted = keys | {token.other for token in reference} - {""}
     first = reference[0].key if reference else ""
     runs: list[list[Token]] = [[]]
     for token in tokens:
@@ -95,6 +98,8 @@ def mark_mentions(statement: str, reference: Sequence[Token], whole: bool = Fals
         if len(compare(run, reference).matched) == fullest:
             pieces += [_plain(text[end : run[0].start]), "X"]
             end = run[-1].end
+            if run[-1].key not in keys and POSSESSIVE.search(text, run[-1].start, end):
+                end -= len("'s")
     return "".join([*pieces, _plain(text[end:])])
 
 

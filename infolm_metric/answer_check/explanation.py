@@ -74,6 +74,8 @@ class Explanation:
 
 def _withheld(comparison: Comparison, result: Result) -> str:
     """Return the reason why there is no verdict."""
+    if not comparison.reference.tokens:
+        return "There is no verdict, because the reference has no words or numbers."
     if result.counts["out_of_domain"]:
         return "There is no verdict, because the model was not trained on such texts."
     if result.counts["too_long_pairs"]:

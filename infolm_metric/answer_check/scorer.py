@@ -122,11 +122,13 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             scores[name] = [
                 0.0 if comparison is None else comparison.score(name) for comparison in best
             ]
-        counts = self.count_warnings(prepared, tokens)
-        verdicts = [
-            self._verdict(answer, comparison, tokens)
-            for (answer, _), comparison in zip(rows, best, strict=True)
-        ]
+        counts, verdicts = self.count_warnings(prepared, tokens), list[str | None]()
+        foreign = set[str]()
+        for (answer, _), comparison in zip(rows, best, strict=True):
+            if comparison and self._is_foreign(answer, comparison, tokens):
+                foreign.add(answer.text)
+            verdicts.append(self._verdict(answer, comparison, tokens))
+        counts["out_of_domain"] = len(foreign)
         counts.update(f"{VERDICT}{word}" for word in verdicts)
         return ChunkScores(scores, counts, verdicts)
 
@@ -268,14 +270,26 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             return None  # too few answers with human verdicts have long references
         if comparison.copy:  # no model decides
             return verdict(1.0, self.thresholds)
-        pair = Pairs([answer.text], [[comparison.reference.text]])
-        texts = [*map(tokens.__getitem__, pair.texts)]
-        if not comparison.overlap.missing:  # a rare name in an English answer is not foreign
-            texts = [texts[0][~np.isin(texts[0], texts[-1])]]
-        foreign = count_out_of_domain(texts, self.checkpoint.english)
-        if foreign or any(self.too_long(pair, tokens)):
+        if not comparison.reference.tokens or self._is_foreign(answer, comparison, tokens):
+            return None
+        if any(self.too_long(Pairs([answer.text], [[comparison.reference.text]]), tokens)):
             return None
         return verdict(comparison.score("answer_check"), self.thresholds, comparison.capped)
+
+    def _is_foreign(
+        self, answer: PreparedText, comparison: Comparison, tokens: Mapping[str, np.ndarray]
+    ) -> bool:
+        """Return True if an answer or its reference is out of domain.
+
+        An answer that contains the reference must be out of domain without its tokens, too,
+        because a rare name in an English answer is not foreign.
+        """
+        texts = [tokens[answer.text], tokens[comparison.reference.text]]
+        english = self.checkpoint.english
+        if comparison.copy or not count_out_of_domain(texts, english):
+            return False
+        rest = texts[0][~np.isin(texts[0], texts[1])]
+        return bool(comparison.overlap.missing) or count_out_of_domain([rest], english) > 0
 
 
 class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):

@@ -50,7 +50,7 @@ def describe_verdicts(counts: Mapping[str, int], measured: bool) -> list[str]:
     else:
         words = "verdicts: " + ", ".join(f"{number} {word}" for word, number in numbers.items())
         words += (
-            f", {withheld} withheld (long reference, out of domain or truncated)"
+            f", {withheld} withheld (long or empty reference, out of domain or truncated)"
             if withheld
             else ""
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -46,7 +46,17 @@ class Explanation:
     reference: list[Match]
 
     def __repr__(self) -> str:
-        scores = ", ".join(f"{name} {score:.6g}" for name, score in self.scores.items())
         matches = sorted(self.candidate + self.reference, key=lambda match: match.similarity)
         words = ", ".join(f"{one.token} -> {one.match} {one.similarity:.3g}" for one in matches[:3])
-        return f"<Explanation of bertscore {scores}: {words}, ...>"
+        return f"<Explanation of bertscore {self._scores()}: {words}, ...>"
+
+    def _scores(self) -> str:
+        return ", ".join(f"{name} {score:.6g}" for name, score in self.scores.items())
+
+    def lines(self) -> Iterator[str]:
+        """Yield the scores and the least similar tokens of each text as text."""
+        yield f"bertscore: {self._scores()}. Least similar tokens and their best matches:"
+        for side in ("candidate", "reference"):
+            matches: list[Match] = sorted(getattr(self, side), key=lambda match: match.similarity)
+            for one in matches[:5]:
+                yield f"{side}: {one.token} -> {one.match}: {one.similarity:.4f}"

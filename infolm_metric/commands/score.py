@@ -111,7 +111,11 @@ def _explain(arguments: argparse.Namespace, source: Source, settings: Sequence[S
     """Write the explanation of the score of a single pair with a single reference."""
     pairs = Pairs.of(map(source.pair, source.rows()))
     if len(pairs) != 1 or pairs.counts != [1] or len(settings) != 1:
-        raise InputError("--explain explains one metric's score of one pair with one reference")
+        raise InputError(
+            f"--explain explains one metric's score of one pair with one reference, got "
+            f"{len(settings)} metrics and {len(pairs)} pairs with {sum(pairs.counts)} references. "
+            "Pass one of each."
+        )
     scorer: Any = options.make_scorer(settings[0])
     if not hasattr(scorer, "explain"):
         raise InputError(f"--metric {settings[0].metric} has no explanations. Omit --explain.")

@@ -73,6 +73,10 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
                     yield number, line.decode()
     except UnicodeDecodeError as error:
         wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        if b"\0" in error.object and not wide:
+            raise InputError(
+                f"{label(path)} is a binary file, such as a spreadsheet. Export it as UTF-8 text."
+            ) from None
         byte = f"byte 0x{error.object[error.start]:02x}"
         raise InputError(
             f"{label(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}). "

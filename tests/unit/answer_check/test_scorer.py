@@ -171,6 +171,11 @@ def test_two_empty_texts_score_1(tiny):
     assert result["scores"] == [1, 1, 1] and result["warnings"]["empty"] == 6
 
 
+def test_an_empty_reference_gives_no_verdict(bundled):
+    assert score_one(bundled, "Paris", [" "])[1] is None
+    assert "the reference has no words" in bundled.explain("Paris", "").reason
+
+
 def test_blank_references_are_left_out(tiny):
     assert score_one(tiny, "", ["", "Paris"])[0] == 0
     answers = ["The cat sat."] * 2
@@ -393,6 +398,22 @@ def test_a_verdict_is_withheld_for_texts_out_of_domain_alone(bundled):
 )  # fmt: skip
 def test_copies_and_rare_names_in_english_answers_get_a_verdict(bundled, answer, reference):
     assert score_one(bundled, answer, [reference])[1] == LIKELY_CORRECT
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "is_foreign"),
+    [
+        ("Vitamin C (ascorbic acid)", "vitamin C", False),
+        ("Mitochondria produce ATP.", "mitochondria", False),
+        ("def capital(x): return {'Paris': 1}[x]", "Paris", True),
+    ],
+)
+def test_an_answer_is_foreign_with_and_without_the_reference(
+    bundled, answer, reference, is_foreign
+):
+    result = bundled.score([answer], [reference])
+    assert (result["verdicts"] == [None]) is is_foreign
+    assert ("out_of_domain" in result["warnings"]) is is_foreign
 
 
 def test_a_foreign_sentence_with_an_english_name_gets_no_verdict(bundled):

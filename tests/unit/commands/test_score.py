@@ -357,6 +357,15 @@ def test_score_only_prints_one_number_also_beside_a_file(infolm_output, infolm_e
         assert "-b prints a single number" in errors
 
 
+@pytest.mark.parametrize("metric", ["infolm", "baryscore", "bertscore", "answer_check"])
+def test_a_score_is_explained_in_lines(infolm_output, infolm_error, metric):
+    options = ["--metric", metric, "--model", "bundled", "--explain"]
+    lines = infolm_output("score", *options, "A cat sat on it.", "A dog sat.").splitlines()
+    assert len(lines) > 3 and all(lines)
+    error = infolm_error("score", *options, "A cat sat on it.", "A dog sat.", "A cat.")
+    assert "got 1 metrics and 1 pairs with 2 references" in error
+
+
 def test_short_signature_is_printed_on_request(infolm_output, score):
     arguments = ("a cat", "the cat", "--model", "bundled", "--idf", "none")
     signature = score(*arguments, "--short-signature")["signature"]

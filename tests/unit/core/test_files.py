@@ -116,6 +116,7 @@ BAD_TABLES = [
     ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: expected 2 cells"),
     ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
     ("a.json", "[]", "jq -c '.[]' FILE"),
+    ("a.csv", b"PK\x03\x04\x00\x8f", "a.csv is a binary file, such as a spreadsheet. Export it"),
     ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "line 1: not valid UTF-8 (it"),
     ("a.csv", codecs.BOM_UTF16_BE + "a,b\n".encode("utf-16-be"), "iconv -f UTF-16 -t UTF-8"),
     ("a.csv.gz", gzip.compress(LONG_LINE, 1, mtime=0), "line 2: longer"),
