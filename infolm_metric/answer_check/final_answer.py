@@ -94,7 +94,7 @@ def _read_json(text: str) -> str:
 def marked_answer(text: str, strip: bool = True) -> tuple[str, bool]:
     r"""Return the content of the last \boxed{} or the only bold words, and True for a box.
 
-    Bold titles, labels, words such as "not", and more than six words are ignored.
+    Bold titles, labels, words such as "not" and phrases over six words are ignored.
 
     >>> marked_answer(r"It is \boxed{64}."), marked_answer("It is **Lyon**."), marked_answer("Lyon")
     (('64', True), ('Lyon', False), ('', False))

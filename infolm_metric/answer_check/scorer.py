@@ -281,8 +281,8 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     ) -> bool:
         """Return True if an answer or its reference is out of domain.
 
-        An answer that contains the reference must be out of domain without its tokens, too,
-        because a rare name in an English answer is not foreign.
+        If the answer contains the reference, the rest must be out of domain, because a rare name in
+        an English answer is not foreign.
         """
         texts = [tokens[answer.text], tokens[comparison.reference.text]]
         english = self.checkpoint.english

@@ -108,7 +108,7 @@ def squared_distances(
 ) -> list[float]:
     """Return the squared distance of each pair. POT solves problems in several threads.
 
-    Costs are computed before, because products in several threads would slow down the solvers.
+    Costs are computed first, because products in several threads would slow down the solvers.
     """
     if not pairs:
         return []

@@ -54,7 +54,7 @@ class Explanation:
         return ", ".join(f"{name} {score:.6g}" for name, score in self.scores.items())
 
     def lines(self) -> Iterator[str]:
-        """Yield the scores and the least similar tokens of each text as text."""
+        """Yield lines with the scores and each text's least similar tokens."""
         yield f"bertscore: {self._scores()}. Least similar tokens and their best matches:"
         for side in ("candidate", "reference"):
             matches: list[Match] = sorted(getattr(self, side), key=lambda match: match.similarity)

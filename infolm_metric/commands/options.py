@@ -161,7 +161,7 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
         if metric in models:
             raise InputError(
                 f"argument --model: passed twice{metric and f' for {metric}'}. Remove one of them, "
-                "or use METRIC=NAME to set the model of one metric"
+                "or use METRIC=NAME to set the model of one metric."
             )
         models[metric] = model
     return models

@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
     else:
         names = ", ".join(item.metric for item in settings)
         raise InputError(
-            f"a job scores one metric, got {names}. Run one job per metric, or pass -o FILE.csv"
+            f"a job scores one metric, got {names}. Run one job per metric, or pass -o FILE.csv."
         )
 
 
@@ -113,7 +113,7 @@ def _explain(arguments: argparse.Namespace, source: Source, settings: Sequence[S
     if len(pairs) != 1 or pairs.counts != [1] or len(settings) != 1:
         raise InputError(
             f"--explain explains one metric's score of one pair with one reference, got "
-            f"{len(settings)} metrics and {len(pairs)} pairs with {sum(pairs.counts)} references. "
+            f"metrics: {len(settings)}, pairs: {len(pairs)}, references: {sum(pairs.counts)}. "
             "Pass one of each."
         )
     scorer: Any = options.make_scorer(settings[0])

@@ -77,7 +77,7 @@ def distributions(
             "predictions",
             settings.dtype,
             f" and temperature={min(temperatures):g}",
-            " Or increase the temperature.",
+            " Otherwise, increase the temperature.",
         )
     return by_key
 

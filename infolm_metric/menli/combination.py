@@ -63,7 +63,7 @@ class CombinedMetric:
             return ends
         if self.baseline:
             raise InputError(
-                f"combine_baseline {self.baseline}: its mean is the best score. Use varied texts."
+                f"combine_baseline {self.baseline}: its mean is the best score. Create it again."
             )
         if not all(map(math.isfinite, bounds)):
             raise BaselineNotFoundError(

@@ -363,7 +363,7 @@ def test_a_score_is_explained_in_lines(infolm_output, infolm_error, metric):
     lines = infolm_output("score", *options, "A cat sat on it.", "A dog sat.").splitlines()
     assert len(lines) > 3 and all(lines)
     error = infolm_error("score", *options, "A cat sat on it.", "A dog sat.", "A cat.")
-    assert "got 1 metrics and 1 pairs with 2 references" in error
+    assert "got metrics: 1, pairs: 1, references: 2" in error
 
 
 def test_short_signature_is_printed_on_request(infolm_output, score):
