@@ -153,6 +153,8 @@ def test_another_part_of_a_name_is_found(answer, reference, word):
         ("in South Africa", "South Africa", ""),
         ("Korea (South)", "South Korea", ""),
         ("in Africa", "South Africa", ""),
+        ("in the south of Africa", "south Africa", ""),
+        ("the south", "South Africa", ""),
     ],
 )
 def test_separated_names_are_found(answer, reference, word):

@@ -675,6 +675,11 @@ def test_short_lines_after_a_header_are_candidates(words, expected):
     assert offers_candidates(["The candidates for this:", *lines], ["Leeds"]) is expected
 
 
+def test_only_several_questions_are_a_doubt():
+    assert find_denial(["Is it Leeds?"], "Leeds") is None
+    assert find_denial(["Is it Leeds?", "Or Hull?"], "Leeds") == "Is it Leeds?"
+
+
 def test_a_request_for_details_does_not_answer():
     statements = ["Could you clarify which bridge you mean?", "There is one in Leeds."]
     assert find_denial(statements, "Leeds") == statements[1]

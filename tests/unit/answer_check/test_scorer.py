@@ -166,6 +166,10 @@ def test_an_empty_answer_is_likely_wrong(bundled, answer, reference):
     assert bundled.explain(answer, reference).reason == "The answer is empty."
 
 
+def test_scores_lie_between_zero_and_one(tiny):
+    assert tiny.bounds(tiny.settings, "answer_check") == (0, 1)
+
+
 def test_two_empty_texts_score_1(tiny):
     result = tiny.score(["", "<think>no</think>", " "], ["", " ", ""])
     assert result["scores"] == [1, 1, 1] and result["warnings"]["empty"] == 6
