@@ -283,6 +283,12 @@ def test_no_token_of_the_reference_is_found(answer, reference):
         ("a^2 + b^2", "a^2 - b^2", 4 / 5, 4 / 5),
         ("Leeds - a city", "Leeds, a city", 1, 1),
         ("Superman", "super man", 1, 1),
+        ("one half", "1/2", 1, 1),
+        ("one quarter", "1/4", 1, 1),
+        ("three quarters", "3/4", 1, 1),
+        ("the years 10 to 20", "10-20", 1, 1 / 4),
+        ("He got grade A in maths.", "A", 1, 1 / 6),
+        ("It rained. A dog barked.", "A", 0, 0),
         ("cup am", "cupam", 1, 1),
         ("up am", "upam", 0, 0),  # too short to be joined
         ("super man", "Superman", 1, 1),
