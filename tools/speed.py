@@ -144,9 +144,10 @@ def time_metric(
 ) -> dict[str, float]:
     """Measure a metric's time and memory on the pairs, and optionally count its operations."""
     score = RUNNERS[name](folder, **settings)
-    before, columns = peak_memory(), [list(column) for column in zip(*pairs, strict=True)]
+    columns = [list(column) for column in zip(*pairs, strict=True)]
     on_gpu = settings.get("device", "cpu") != "cpu"
     score(*(columns[::-1] if on_gpu else (WARM_UP, WARM_UP[::-1])))  # a GPU loads its kernels
+    before = peak_memory()
     seconds = median_seconds(lambda: score(*columns), 5 if on_gpu else 1)
     memory = peak_memory() - before
     onednn = {torch.ops.mkldnn._linear_pointwise: linear_flops}

@@ -56,10 +56,10 @@ FAILING = frozenset(
     ("fail", "fails", "failed", "failing", "unable", "refuses", "refused", "never", "hardly")
 )
 LISTED = frozenset(("and", "or", "&", "plus"))
-# Words that an answer often replaces by a noun.
 # Words after which a name may be the agent.
 TURNING = "by to from of is was are were with and or than lost fell joined in at on as not"
 PASSIVE = frozenset(("was", "were", "is", "are", "been", "got"))
+# Words that an answer often replaces by a noun.
 PRONOUNS = frozenset(("it", "them", "him", "her", "he", "she", "they", "his", "its", "their"))
 AUXILIARIES = "by is was are were has had have did does do will must to"
 PARTICIPLES = ("ed", "en", "wn", "un", "ung", "ght", "old", "ade", "und")

@@ -58,7 +58,7 @@ CHOICE = re.compile(
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer and its references without marks, and the prompt, which may be empty."""
+    """A completion and its references as plain text, and the prompt, which may be empty."""
 
     text: str
     references: Sequence[str]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,13 +123,14 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             scores[name] = [
                 0.0 if comparison is None else comparison.score(name) for comparison in best
             ]
-        counts, verdicts = self.count_warnings(prepared, tokens), list[str | None]()
-        foreign = set[str]()
-        for (answer, _), comparison in zip(rows, best, strict=True):
-            if comparison and self._is_foreign(answer, comparison, tokens):
-                foreign.add(answer.text)
-            verdicts.append(self._verdict(answer, comparison, tokens))
-        counts["out_of_domain"] = len(foreign)
+        compared = [(answer, item) for (answer, _), item in zip(rows, best, strict=True)]
+        foreign = [item is not None and self._is_foreign(x, item, tokens) for x, item in compared]
+        verdicts = [
+            None if is_foreign else self._verdict(answer, item, tokens)
+            for (answer, item), is_foreign in zip(compared, foreign, strict=True)
+        ]
+        counts = self.count_warnings(prepared, tokens)
+        counts["out_of_domain"] = len({*compress(prepared.predictions, foreign)})
         counts.update(f"{VERDICT}{word}" for word in verdicts)
         return ChunkScores(scores, counts, verdicts)
 
@@ -259,7 +261,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     def _verdict(
         self, answer: PreparedText, comparison: Comparison | None, tokens: Mapping[str, np.ndarray]
     ) -> str | None:
-        """Return the verdict on an answer, or None if it is withheld."""
+        """Return the verdict on an answer in domain, or None if it is withheld."""
         if self.thresholds is None:
             return None
         if comparison is None:
@@ -270,7 +272,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             return None  # too few answers with human verdicts have long references
         if comparison.copy:  # no model decides
             return verdict(1.0, self.thresholds)
-        if not comparison.reference.tokens or self._is_foreign(answer, comparison, tokens):
+        if not comparison.reference.tokens:
             return None
         if any(self.too_long(Pairs([answer.text], [[comparison.reference.text]]), tokens)):
             return None

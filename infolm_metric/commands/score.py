@@ -112,7 +112,7 @@ def _explain(arguments: argparse.Namespace, source: Source, settings: Sequence[S
     pairs = Pairs.of(map(source.pair, source.rows()))
     if len(pairs) != 1 or pairs.counts != [1] or len(settings) != 1:
         raise InputError(
-            f"--explain explains one metric's score of one pair with one reference, got "
+            "--explain explains one metric's score of one pair with one reference, got "
             f"metrics: {len(settings)}, pairs: {len(pairs)}, references: {sum(pairs.counts)}. "
             "Pass one of each."
         )

@@ -99,7 +99,7 @@ class NLIRun(Run[N]):
     """
 
     scorer: NLIScorer[N]
-    compared: ClassVar[str] = "two texts"  # what must fit into the model together
+    compared: ClassVar[str] = "two texts"  # for the message about pairs that are too long
     checkpoint: Checkpoint
     labels: Labels
     overhead: int

@@ -166,7 +166,7 @@ def test_an_empty_answer_is_likely_wrong(bundled, answer, reference):
     assert bundled.explain(answer, reference).reason == "The answer is empty."
 
 
-def test_scores_lie_between_zero_and_one(tiny):
+def test_the_bounds_are_zero_and_one(tiny):
     assert tiny.bounds(tiny.settings, "answer_check") == (0, 1)
 
 

@@ -433,5 +433,7 @@ def test_invalid_arguments_are_rejected_before_a_model_is_loaded(method, options
 
 
 def test_overflowing_predictions_are_rejected_with_a_remedy(scorer):
-    with pytest.raises(InputError, match="dtype=.float32. and temperature.1e-310. .*ncrease the"):
+    with pytest.raises(
+        InputError, match="dtype=.float32. and temperature.1e-310. .* Otherwise, increase the"
+    ):
         scorer.score(CANDIDATES, REFERENCES, temperature=1e-310)

@@ -1,4 +1,4 @@
-"""The assertions of the pytest plugin, called as functions."""
+"""`assert_answer` and `assert_not_worse`, called without the pytest plugin."""
 
 import numpy as np
 import pytest
