@@ -54,8 +54,8 @@ Examples:
     {'infolm': 0.0}
 """
 
-from infolm_metric.core import evaluate_metric
 from infolm_metric.infolm.scorer import InfoLMScorer
+from infolm_metric.scoring import evaluate_metric
 
 _DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 

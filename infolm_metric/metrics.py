@@ -36,7 +36,7 @@ class Metric:
         return resolve_name(self.settings)
 
     def scorer_type(self) -> Any:
-        """Import the scorer class, a subclass of `core.scorer.Scorer`."""
+        """Import the scorer class, a subclass of `scoring.scorer.Scorer`."""
         return resolve_name(self.scorer)
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from infolm_metric.core.tokenization import Template, TokenizedText, WeightedText
+from infolm_metric.core.document_counts import TokenizedText
+from infolm_metric.models.tokenization import Template, WeightedText
 
 CLS, SEP, MASK = 2, 3, 4
 BERT = Template((CLS,), (SEP,), MASK)

@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass
 
 from infolm_metric.core.checks import check_at_least
-from infolm_metric.core.evaluate_metric import EvaluateMetric
 from infolm_metric.core.results import ChunkScores
-from infolm_metric.core.scorer import Run, Scorer
 from infolm_metric.core.settings import Settings
 from infolm_metric.metrics import Metric
+from infolm_metric.scoring.evaluate_metric import EvaluateMetric
+from infolm_metric.scoring.scorer import Run, Scorer
 
 # Entry for the table of metrics.
 TOY = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")

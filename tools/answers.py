@@ -59,10 +59,10 @@ from infolm_metric.answer_check.comparison import Comparison
 from infolm_metric.answer_check.scorer import AnswerCheckRun
 from infolm_metric.answer_check.verdict import LIKELY_CORRECT, LIKELY_WRONG, VERDICTS
 from infolm_metric.core.inputs import batches
-from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.core.settings import BUNDLED
 from infolm_metric.integrations.trl import reward
-from infolm_metric.models.nli_scorer import TextPair
+from infolm_metric.scoring.nli_scorer import TextPair
+from infolm_metric.scoring.scorer import Progress, Scorer, no_progress
 from tools.data import read_json_lines
 from tools.study import load_scorer
 from tools.tables import show

@@ -49,12 +49,12 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu import sentence_bleu, sentence_chrf, sentence_ter
 
 from infolm_metric import IDF, BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
-from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.settings import BUNDLED, field_types
 from infolm_metric.menli.combination import scaled
 from infolm_metric.menli.settings import NLI_FORMULAS
 from infolm_metric.meta_evaluation import agreement, correlation, holm, kendall
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
+from infolm_metric.scoring.scorer import Scorer
 from tools.data import READERS, DataSet, read_json_lines
 from tools.tables import show
 

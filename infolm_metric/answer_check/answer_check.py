@@ -1,7 +1,7 @@
 """answer_check for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
 
 from infolm_metric.answer_check.scorer import AnswerCheckScorer
-from infolm_metric.core import evaluate_metric
+from infolm_metric.scoring import evaluate_metric
 
 _DESCRIPTION = """\
 answer_check decides whether an LLM's answer agrees with a reference answer. It removes thinking and

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import Counter
 
-from infolm_metric.core.thinking import has_thinking, strip_thinking
+from infolm_metric.core.inputs import has_thinking, strip_thinking
 
 __all__ = ["final_answer", "has_thinking", "plain_reference"]
 

@@ -55,10 +55,10 @@ from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, warn
-from infolm_metric.core.scorer import Progress, no_progress
 from infolm_metric.core.settings import BUNDLED
-from infolm_metric.models.nli_scorer import NLIRun, NLIScorer, TextPair
 from infolm_metric.models.out_of_domain import count_out_of_domain
+from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer, TextPair
+from infolm_metric.scoring.scorer import Progress, no_progress
 
 Probabilities = Mapping[TextPair, tuple[float, float, float]]
 UNDECIDED = 0.6  # NLI score of an answer without yes or no, which is then unclear

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from infolm_metric.core.checks import InputError, score_names
-from infolm_metric.core.settings import BUNDLED
-from infolm_metric.models.nli_settings import NLISettings
+from infolm_metric.core.settings import BUNDLED, NLISettings
 
 SCORES = ("answer_check", "completeness", "correctness")
 

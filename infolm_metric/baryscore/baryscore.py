@@ -43,7 +43,7 @@ Examples:
 """
 
 from infolm_metric.baryscore.scorer import BaryScorer
-from infolm_metric.core import evaluate_metric
+from infolm_metric.scoring import evaluate_metric
 
 _DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 

@@ -11,8 +11,8 @@ import numpy as np
 from torch import Tensor
 
 from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs, silent_solver
-from infolm_metric.core.tokenization import TokenizedText
-from infolm_metric.models.hidden_states import EncodedText
+from infolm_metric.core.document_counts import TokenizedText
+from infolm_metric.scoring.encoding_scorer import EncodedText
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,12 @@ from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, explain_score, token_points
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
-from infolm_metric.models.encoding_scorer import Encodings, Texts
-from infolm_metric.models.hidden_states import HiddenStatesRun, HiddenStatesScorer
+from infolm_metric.scoring.encoding_scorer import (
+    Encodings,
+    HiddenStatesRun,
+    HiddenStatesScorer,
+    Texts,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,11 +18,17 @@ from transformers import RobertaTokenizer
 
 from infolm_metric.bertscore.explanation import Explanation, Match
 from infolm_metric.bertscore.settings import SCORES, BERTScoreSettings
+from infolm_metric.core.document_counts import TokenizedText, tokenizer_fingerprint
 from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.core.tokenization import TokenizedText, WeightedText, tokenizer_fingerprint
 from infolm_metric.models.checkpoints import Checkpoint
-from infolm_metric.models.encoding_scorer import Encodings, Texts
-from infolm_metric.models.hidden_states import EncodedText, HiddenStatesRun, HiddenStatesScorer
+from infolm_metric.models.tokenization import WeightedText
+from infolm_metric.scoring.encoding_scorer import (
+    EncodedText,
+    Encodings,
+    HiddenStatesRun,
+    HiddenStatesScorer,
+    Texts,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

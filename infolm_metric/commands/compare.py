@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> None:
         for samples, group in zip(system, references, strict=True)
         for text in samples
     )
-    from infolm_metric.core.scorer import score_systems  # imports torch
+    from infolm_metric.scoring.scorer import score_systems  # imports torch
 
     for metric_settings in settings:
         scorer = options.make_scorer(metric_settings)

@@ -19,7 +19,7 @@ from infolm_metric.core.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
     from infolm_metric.core.results import Result, Summary
-    from infolm_metric.core.scorer import Scorer
+    from infolm_metric.scoring.scorer import Scorer
 
 STANDARD_OUTPUT = "-"
 MODEL = "model_name_or_path"

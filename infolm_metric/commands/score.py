@@ -37,7 +37,7 @@ from infolm_metric.core.settings import Settings
 from infolm_metric.tables import Source
 
 if TYPE_CHECKING:
-    from infolm_metric.core.scorer import S, Scorer
+    from infolm_metric.scoring.scorer import S, Scorer
 
 FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
 FORMATS |= {".txt": "summary", "": "summary", ".json": "json"}

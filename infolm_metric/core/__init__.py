@@ -1,3 +1,3 @@
-"""Functions and base classes shared by all metrics."""
+"""Values that all metrics share, without torch."""
 
 __version__ = "0.5.0"

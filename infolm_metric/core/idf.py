@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infolm_metric.core.checks import InputError, check_value, check_whole
-from infolm_metric.core.document_counts import DISTINCT, count_corpus
+from infolm_metric.core.document_counts import (
+    DISTINCT,
+    check_max_length,
+    count_corpus,
+    tokenizer_fingerprint,
+)
 from infolm_metric.core.files import write_text
-from infolm_metric.core.tokenization import check_max_length, tokenizer_fingerprint
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -39,6 +39,15 @@ IDF_WORDS: dict[str, bool | str] = {
     **dict.fromkeys(("none", "false", "no"), False),  # "no" in signatures
     "separate": "separate",
 }
+NLI_LABELS = ("entailment", "neutral", "contradiction")
+TWO_LABELS = ["entailment", "not_entailment"]
+# Patterns that match the beginning of a lowercased label name.
+LABEL_PATTERNS = {
+    "entailment": re.compile("entail"),
+    "neutral": re.compile("neutral"),
+    "contradiction": re.compile("contradict"),
+    "not_entailment": re.compile("no[nt][ _-]?entail"),
+}
 
 IDFSetting = bool | str | os.PathLike[str] | IDF | None
 
@@ -371,3 +380,48 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
             f"use a known word. {nearest(value, words)}"
         )
     return IDF.load(path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NLISettings(ModelSettings):
+    """Settings of metrics that score pairs of texts with an NLI model.
+
+    Args:
+        labels: label names in the order of the model's outputs, such as
+            contradiction,neutral,entailment. None: read from the model's configuration.
+        max_length: maximum number of tokens in both texts together, including special tokens. None:
+            the model's limit.
+        long_text: handling of longer pairs: truncate (the longer text first) or error.
+    """
+
+    model_variable = "INFOLM_NLI_MODEL"
+
+    labels: str | tuple[str, ...] | None = dataclasses.field(
+        default=None, metadata={"signature": ""}
+    )
+    max_length: int | None = dataclasses.field(default=None, metadata={"signature": ""})
+    long_text: Literal["truncate", "error"] = dataclasses.field(
+        default="truncate", metadata={"signature": ""}
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.labels is not None:
+            object.__setattr__(self, "labels", _label_names(self.labels))
+
+
+def parse_label(name: str) -> str:
+    """Return the key in LABEL_PATTERNS that matches a label name, or "" if none matches."""
+    name = name.strip().casefold()
+    return next((kind for kind, pattern in LABEL_PATTERNS.items() if pattern.match(name)), "")
+
+
+def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Parse the `labels` setting: two or three names, as a sequence or separated by commas."""
+    kinds = tuple(map(parse_label, labels.split(",") if isinstance(labels, str) else labels))
+    if sorted(kinds) not in (sorted(NLI_LABELS), TWO_LABELS):
+        raise InputError(
+            "labels must be entailment, neutral and contradiction, or entailment and "
+            f"not_entailment, in the order of the model's outputs, got {labels!r}"
+        )
+    return kinds

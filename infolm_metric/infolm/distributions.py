@@ -16,20 +16,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.core.scorer import Progress
-from infolm_metric.core.tokenization import (
+from infolm_metric.core.document_counts import TokenizedText
+from infolm_metric.infolm.masked_lm import MaskedLM
+from infolm_metric.infolm.settings import InfoLMSettings
+from infolm_metric.models.checkpoints import non_finite_error
+from infolm_metric.models.determinism import to_float64
+from infolm_metric.models.tokenization import (
     TOKENS_PER_BATCH,
     Template,
-    TokenizedText,
     WeightedText,
     device_limit,
     pack,
     windows,
 )
-from infolm_metric.infolm.masked_lm import MaskedLM
-from infolm_metric.infolm.settings import InfoLMSettings
-from infolm_metric.models.checkpoints import non_finite_error
-from infolm_metric.models.determinism import to_float64
+from infolm_metric.scoring.scorer import Progress
 
 TextKey = tuple[bytes, bytes]
 Predictions = Iterator[tuple[Tensor, Tensor, Tensor]]

@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 from transformers.utils import ModelOutput
 
-from infolm_metric.core.tokenization import device_limit
 from infolm_metric.models.checkpoints import Architecture
 from infolm_metric.models.determinism import deterministic_inference, float64_device, row_rule
 from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
+from infolm_metric.models.tokenization import device_limit
 
 MASKED_LM = Architecture(
     AutoModelForMaskedLM,

@@ -29,7 +29,6 @@ import torch
 from torch import Tensor
 
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.tokenization import device_limit
 from infolm_metric.infolm.ab_divergence import ab_matrix, ab_terms, ab_value, excess, nonzero
 from infolm_metric.infolm.measure_table import (
     ALIASES,
@@ -43,6 +42,7 @@ from infolm_metric.infolm.measure_table import (
     upper_bound,
 )
 from infolm_metric.models.determinism import to_float64
+from infolm_metric.models.tokenization import device_limit
 
 __all__ = ["Plan", "compare", "compare_all", "plan", "shares"]
 __all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]

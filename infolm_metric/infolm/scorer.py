@@ -17,8 +17,6 @@ from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
 from infolm_metric.core.results import ChunkScores, Result, warn
-from infolm_metric.core.scorer import Progress, no_progress
-from infolm_metric.core.tokenization import WeightedText
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
     Predictions,
@@ -32,7 +30,8 @@ from infolm_metric.infolm.explanation import Explanation, TextView, explain_scor
 from infolm_metric.infolm.masked_lm import HEADS, MASKED_LM, MaskedLM
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import Checkpoint
-from infolm_metric.models.encoding_scorer import (
+from infolm_metric.models.tokenization import WeightedText
+from infolm_metric.scoring.encoding_scorer import (
     CHUNK_BYTES,
     CHUNK_TEXTS,
     EncodingRun,
@@ -40,6 +39,7 @@ from infolm_metric.models.encoding_scorer import (
     EncodingScorer,
     Texts,
 )
+from infolm_metric.scoring.scorer import Progress, no_progress
 
 # As CHUNK_BYTES. A sweep needs more memory, because it has several distributions per text.
 SWEEP_BYTES = 1 << 30

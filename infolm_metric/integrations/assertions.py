@@ -14,10 +14,10 @@ from infolm_metric.answer_check.verdict import LIKELY_CORRECT, VERDICTS
 from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.inputs import as_list, check_pairs, check_text, check_texts
 from infolm_metric.core.results import FEW_TEXTS, comparison_obstacles, mean
-from infolm_metric.core.scorer import Scorer, score_systems
 from infolm_metric.integrations import check_one_score, present_references
 from infolm_metric.meta_evaluation.significance import approximate_randomization, system_verdict
 from infolm_metric.metrics import METRICS
+from infolm_metric.scoring.scorer import Scorer, score_systems
 
 
 @cache

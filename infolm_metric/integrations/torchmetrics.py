@@ -14,12 +14,12 @@ from torch import Tensor
 
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.bertscore.scorer import BERTScorer
-from infolm_metric.core.distributed import distributed_score
 from infolm_metric.core.inputs import Pairs, check_pairs
-from infolm_metric.core.scorer import Scorer
 from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.integrations import require
 from infolm_metric.menli.scorer import MENLIScorer
+from infolm_metric.scoring.distributed import distributed_score
+from infolm_metric.scoring.scorer import Scorer
 
 with require("torchmetrics"):
     import torchmetrics

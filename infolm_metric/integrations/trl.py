@@ -11,11 +11,10 @@ from typing import Any
 
 from infolm_metric.answer_check.guard import guard as guard_factor
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.inputs import as_list, check_text
+from infolm_metric.core.inputs import as_list, check_text, strip_thinking
 from infolm_metric.core.results import warn_user
-from infolm_metric.core.scorer import Scorer
-from infolm_metric.core.thinking import strip_thinking
 from infolm_metric.integrations import check_one_score, present_references
+from infolm_metric.scoring.scorer import Scorer
 
 # Warnings that this process has already shown, with numbers removed.
 _shown: set[str] = set()

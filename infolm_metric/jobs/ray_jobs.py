@@ -30,7 +30,6 @@ from infolm_metric.core.files import check_exists
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
-from infolm_metric.core.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.core.signature import Signature
 from infolm_metric.jobs.ray_tables import find_tables, open_tables, read_schema
 from infolm_metric.jobs.resume import (
@@ -39,6 +38,7 @@ from infolm_metric.jobs.resume import (
     check_new_columns,
     means,
 )
+from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.tables import Source, TableFiles, file_ending, parse_pair, row_type
 
 if TYPE_CHECKING:

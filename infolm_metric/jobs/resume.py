@@ -32,8 +32,8 @@ from infolm_metric.core.checks import InputError, check_whole
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Result, Summary, add_counts, warn, warn_user
-from infolm_metric.core.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.core.signature import Signature
+from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.tables import Row, Source
 
 JOB_CHUNK = 256  # pairs that are scored and written together

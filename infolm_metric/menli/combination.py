@@ -18,7 +18,7 @@ import numpy as np
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, package_baseline
 from infolm_metric.core.checks import InputError, check_fraction, check_value
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.scorer import Run
+from infolm_metric.scoring.scorer import Run
 
 # Scores that are mapped to 0 and 1, or to 1 and 0 if lower is better.
 ScoreRange = tuple[float, float]

@@ -52,8 +52,8 @@ Examples:
     True
 """
 
-from infolm_metric.core import evaluate_metric
 from infolm_metric.menli.scorer import MENLIScorer
+from infolm_metric.scoring import evaluate_metric
 
 _DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
 

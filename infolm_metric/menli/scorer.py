@@ -15,10 +15,10 @@ from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_texts
 from infolm_metric.core.results import ChunkScores, reduce_references
-from infolm_metric.core.scorer import Progress, Scorer, no_progress
 from infolm_metric.menli.combination import CombinedMetric, scaled
 from infolm_metric.menli.settings import NLI_FORMULAS, MENLISettings
-from infolm_metric.models.nli_scorer import NLIRun, NLIScorer
+from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer
+from infolm_metric.scoring.scorer import Progress, Scorer, no_progress
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,7 @@ from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, resolve_baseline
 from infolm_metric.core.checks import InputError, check_fraction, score_names
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import BUNDLED, Settings
-from infolm_metric.models.nli_settings import NLISettings
+from infolm_metric.core.settings import BUNDLED, NLISettings, Settings
 
 # Weights of e, n and c. A score lies between the smallest and the largest weight.
 NLI_FORMULAS: dict[str, tuple[int, int, int]] = {

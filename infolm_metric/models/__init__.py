@@ -1,1 +1,1 @@
-"""Models: checkpoints, encoders, NLI models, and scorers that encode texts."""
+"""Models: checkpoints, tokens, encoders and NLI models."""

@@ -39,17 +39,13 @@ from transformers.utils import (
 from transformers.utils.hub import get_checkpoint_shard_files
 
 from infolm_metric.core.checks import InputError
+from infolm_metric.core.document_counts import check_max_length, tokenizer_fingerprint
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.results import warn_user
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
-from infolm_metric.core.tokenization import (
-    Template,
-    check_max_length,
-    find_template,
-    tokenizer_fingerprint,
-)
 from infolm_metric.models.determinism import limit_threads_of_forks, make_products_reproducible
 from infolm_metric.models.out_of_domain import ENGLISH_VOCABULARY, token_weights
+from infolm_metric.models.tokenization import Template, find_template
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),

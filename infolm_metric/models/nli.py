@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -16,13 +17,19 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.results import warn_user
-from infolm_metric.core.settings import BUNDLED_FOLDER
-from infolm_metric.core.tokenization import TOKENS_PER_BATCH, device_limit, packed_batches
+from infolm_metric.core.settings import (
+    BUNDLED_FOLDER,
+    NLI_LABELS,
+    TWO_LABELS,
+    NLISettings,
+    parse_label,
+)
 from infolm_metric.models.checkpoints import Architecture, Checkpoint, non_finite_error
 from infolm_metric.models.determinism import deterministic_inference
 from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
-from infolm_metric.models.nli_settings import Labels, NLISettings
+from infolm_metric.models.tokenization import TOKENS_PER_BATCH, device_limit, packed_batches
 
 NLI_MODEL = Architecture(
     AutoModelForSequenceClassification,
@@ -55,6 +62,59 @@ CLASSIFIERS: Heads = {
     ),
     "mpnet": attrgetter("classifier"),
 }
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Output index of each label. With two labels, only entailment has an index."""
+
+    entailment: int
+    neutral: int | None
+    contradiction: int | None
+
+    @property
+    def three_way(self) -> bool:
+        """True if the model distinguishes neutral from contradiction."""
+        return self.neutral is not None
+
+    @property
+    def order(self) -> str:
+        """Initials of the labels in output order, as in the signature.
+
+        >>> Labels(2, 1, 0).order
+        'cne'
+        """
+        places = {self.entailment: "e", self.neutral: "n", self.contradiction: "c"}
+        return "".join(places.get(index, "-") for index in range(3 if self.three_way else 2))
+
+
+def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | None) -> Labels:
+    """Find the output index of each label in a model's `id2label`, or in `labels`.
+
+    The three names must begin with "entail", "neutral" and "contradict" (case-insensitive). Models
+    with two labels, "entailment" and "not_entailment", are also accepted.
+
+    >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
+    Labels(entailment=2, neutral=1, contradiction=0)
+    """
+    names = [id2label[index] for index in sorted(id2label)]
+    if labels is not None:
+        if len(labels) != len(names):
+            raise InputError(
+                f"labels must name the {len(names)} outputs of the model {model!r} in order, got "
+                f"{', '.join(labels)}"
+            )
+        names = list(labels)
+    kinds = list(map(parse_label, names))
+    if sorted(kinds) == sorted(NLI_LABELS):
+        return Labels(*(kinds.index(kind) for kind in NLI_LABELS))
+    if sorted(kinds) == TWO_LABELS:
+        return Labels(kinds.index("entailment"), None, None)
+    raise InputError(
+        f"the labels of the model {model!r} must be entailment, neutral and contradiction, got "
+        f"{', '.join(map(repr, names))}. If it is an NLI model, pass its labels in output order, "
+        f"as in labels={','.join(NLI_LABELS)!r}. Otherwise choose an NLI model."
+    )
 
 
 class JoinedPair(NamedTuple):

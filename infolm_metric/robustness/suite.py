@@ -17,7 +17,7 @@ from infolm_metric.robustness.attacks import ATTACK_KINDS, ATTACKS
 from infolm_metric.robustness.cases import AttackCase
 
 if TYPE_CHECKING:
-    from infolm_metric.core.scorer import Scorer
+    from infolm_metric.scoring.scorer import Scorer
 
 # Texts of a case for which external scores are read, in this order.
 SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from infolm_metric import IDF
-from infolm_metric.core.tokenization import tokenizer_fingerprint
+from infolm_metric.core.document_counts import tokenizer_fingerprint
 
 from .appearance import View, bars, details, section, side_by_side, table
 

@@ -16,9 +16,9 @@ from infolm_metric.core.baselines import BaselineStats, most_frequent
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
 from infolm_metric.core.results import Result, is_reliable, join_results, verdict_obstacles
-from infolm_metric.core.scorer import Run
 from infolm_metric.models.checkpoints import ModelHolder
 from infolm_metric.models.hidden_states import Encoder
+from infolm_metric.scoring.scorer import Run
 
 from . import limits
 from .appearance import View, shorten

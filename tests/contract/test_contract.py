@@ -302,7 +302,7 @@ def test_a_stream_gives_the_same_scores_as_a_list(scorer):
 CHUNK_LIMITS = (
     "infolm.scorer.CHUNK_TEXTS",
     "infolm.scorer.COMPARED_ELEMENTS",
-    "models.hidden_states.CHUNK_TEXTS",
+    "scoring.encoding_scorer.CHUNK_TEXTS",
 )
 
 

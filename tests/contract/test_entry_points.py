@@ -12,13 +12,13 @@ import pytest
 from infolm_metric import IDF, InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.commands.main import main
-from infolm_metric.core.distributed import distributed_score
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import flags, ordered_fields
 from infolm_metric.integrations import torchmetrics
 from infolm_metric.jobs.resume import run_job
 from infolm_metric.metrics import METRICS
 from infolm_metric.robustness import AttackCase, evaluate_robustness
+from infolm_metric.scoring.distributed import distributed_score
 from infolm_metric.tables import Source
 from tests.random_pairs import random_pairs
 

@@ -10,9 +10,9 @@ import pytest
 import infolm_metric
 from infolm_metric.baryscore import explanation as plans
 from infolm_metric.core.results import Result
-from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.settings import Settings, descriptions, field_types
 from infolm_metric.infolm import explanation as drivers
+from infolm_metric.scoring.scorer import Scorer
 
 RESULTS = {  # types of results, which users do not import
     "Result": Result,

@@ -23,8 +23,8 @@ from infolm_metric import (
     InputError,
     MENLIScorer,
 )
-from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations import torchmetrics
+from infolm_metric.scoring.distributed import distributed_score
 from tests.toy import Toy, ToyScorer
 
 METRIC_TYPES = {

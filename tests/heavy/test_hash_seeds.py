@@ -2,7 +2,7 @@
 
 from transformers import AutoTokenizer
 
-from infolm_metric.core.tokenization import tokenizer_fingerprint
+from infolm_metric.core.document_counts import tokenizer_fingerprint
 from infolm_metric.robustness.attacks import ATTACKS, attack
 from tests.model_families import SENTENCES
 from tests.processes import printed

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from infolm_metric import InfoLMScorer, InputError
-from infolm_metric.core.distributed import distributed_score
+from infolm_metric.scoring.distributed import distributed_score
 from tests.heavy.score_on_ranks import METRIC_TYPES
 from tests.model_families import SENTENCES
 from tests.nearly_equal import assert_nearly_equal

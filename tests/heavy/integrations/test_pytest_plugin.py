@@ -119,7 +119,8 @@ def test_workers_of_xdist_share_nothing_and_agree(run):
 def test_models_are_loaded_once_and_a_missing_model_fails_only_its_test(run):
     result = run("""
         import pytest
-        from infolm_metric.models import encoders, hidden_states
+        from infolm_metric.models import encoders
+        from infolm_metric.scoring import encoding_scorer
 
         loads = []
 
@@ -134,7 +135,7 @@ def test_models_are_loaded_once_and_a_missing_model_fails_only_its_test(run):
                 return load(*arguments, **options)
 
             with pytest.MonkeyPatch.context() as patch:
-                for module in (checkpoints, encoders, hidden_states):
+                for module in (checkpoints, encoders, encoding_scorer):
                     patch.setattr(module, "load_weights", counted)
                 yield
 

@@ -10,8 +10,8 @@ import torch
 from infolm_metric import IDF, BaryScorer, InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import BUNDLED_FOLDER
-from infolm_metric.models import hidden_states
 from infolm_metric.models.hidden_states import TOKEN_BYTES
+from infolm_metric.scoring import encoding_scorer
 from tests import odd_pairs
 from tests.model_families import FAMILIES, edit_copy
 from tests.odd_pairs import LONG
@@ -73,7 +73,7 @@ def test_chunks_hold_as_many_pairs_as_fit_into_memory(scorer, monkeypatch):
     pairs = Pairs(texts, [[text + "more"] for text in texts])
     point = 8 * scorer.models.checkpoint(scorer.settings).config.hidden_size
     room = 100 * point  # for about 100 tokens
-    monkeypatch.setattr(hidden_states, "CHUNK_BYTES", room)
+    monkeypatch.setattr(encoding_scorer, "CHUNK_BYTES", room)
     for limit in (12, 40):
         run = scorer.prepare(scorer.settings.replace(max_length=limit))
         sizes = [

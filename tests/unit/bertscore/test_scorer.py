@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from infolm_metric import IDF, BERTScorer, InputError, MENLIScorer
 from infolm_metric.bertscore.scorer import pair_scores
 from infolm_metric.bertscore.settings import SCORES
+from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.core.settings import BUNDLED_FOLDER
-from infolm_metric.core.tokenization import TokenizedText, WeightedText
+from infolm_metric.models.tokenization import WeightedText
 from tests.model_families import SENTENCES
 from tests.odd_pairs import LONG
 from tests.paraphrases import PARAPHRASES

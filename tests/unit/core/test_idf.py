@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertTokenizer, PerceiverTokenizer
 
 from infolm_metric import InfoLMSettings, InputError
-from infolm_metric.core.document_counts import DISTINCT, DOCUMENTS_PER_ROW
+from infolm_metric.core.document_counts import DISTINCT, DOCUMENTS_PER_ROW, tokenizer_fingerprint
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.tokenization import tokenizer_fingerprint
 from tests.damage import DAMAGE
 from tests.made_texts import weighted_text
 from tests.model_families import SENTENCES, TOKENIZER_KINDS

@@ -10,13 +10,14 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
 
 from infolm_metric import InputError
-from infolm_metric.core.tokenization import WeightedText, tokenize
+from infolm_metric.core.document_counts import tokenize
 from infolm_metric.infolm import distributions, masked_lm
 from infolm_metric.infolm.distributions import split
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models import encoders
 from infolm_metric.models.checkpoints import open_checkpoint
 from infolm_metric.models.determinism import PADDED_ROWS
+from infolm_metric.models.tokenization import WeightedText
 from tests.model_families import FAMILIES, SENTENCES, edit_copy
 
 FAST = [family for family in FAMILIES if family in encoders.FAMILIES]

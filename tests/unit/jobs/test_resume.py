@@ -22,9 +22,9 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from infolm_metric import InfoLMScorer, InputError
 from infolm_metric.core import files
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError
-from infolm_metric.core.scorer import Run
 from infolm_metric.jobs import resume
 from infolm_metric.jobs.resume import run_job
+from infolm_metric.scoring.scorer import Run
 from infolm_metric.tables import Source, read_parallel, read_rows
 from tests.random_pairs import random_pairs, write_lines
 from tests.toy import ToyScorer

@@ -14,7 +14,7 @@ from infolm_metric.bertscore.settings import BERTScoreSettings
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.menli.scorer import formula_values
 from infolm_metric.menli.settings import NLI_FORMULAS, MENLISettings
-from infolm_metric.models.nli_settings import Labels, read_labels
+from infolm_metric.models.nli import Labels, read_labels
 from tests import reference_menli
 
 BASELINE = Path(infolm_metric.__file__).parent / "bundled/infolm_baseline.json"

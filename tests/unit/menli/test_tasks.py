@@ -7,9 +7,9 @@ import pytest
 
 from infolm_metric import MENLI, InfoLMScorer, InputError, MENLIScorer, MENLISettings
 from infolm_metric.commands.main import main
-from infolm_metric.core.distributed import distributed_score
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.robustness import Item, evaluate_robustness, make_cases
+from infolm_metric.scoring.distributed import distributed_score
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 

@@ -22,11 +22,11 @@ from infolm_metric.answer_check.verdict import THRESHOLDS
 from infolm_metric.answer_check.verdict import VERDICTS as answer_verdicts
 from infolm_metric.commands.main import main
 from infolm_metric.core.baselines import Verdict
-from infolm_metric.core.scorer import Run
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.metrics import METRICS
 from infolm_metric.models.hidden_states import Encoder
 from infolm_metric.models.nli import NLIModel
+from infolm_metric.scoring.scorer import Run
 from space.page import (
     appearance,
     bertscore_view,

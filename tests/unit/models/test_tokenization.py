@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from infolm_metric import InputError
-from infolm_metric.core import tokenization
-from infolm_metric.core.tokenization import tokenize
+from infolm_metric.core import document_counts
+from infolm_metric.core.document_counts import tokenize
+from infolm_metric.models import tokenization
 from tests.made_texts import BERT, CLS, SEP, make_text
 from tests.model_families import SENTENCES, TOKENIZER_KINDS
 
@@ -44,7 +45,7 @@ def test_special_and_unknown_tokens_within_a_text_are_maskable(family, tiny_mode
 
 
 def test_texts_are_tokenized_in_order_regardless_of_earlier_calls(tokenizer, monkeypatch):
-    monkeypatch.setattr(tokenization, "TEXTS_PER_STEP", 7)
+    monkeypatch.setattr(document_counts, "TEXTS_PER_STEP", 7)
     tokenizer("a cat sat on the mat", truncation=True, max_length=4, padding="max_length")
     # The options of the call above must not leak into this one.
     texts = tokenize(tokenizer, SENTENCES, None, "truncate")

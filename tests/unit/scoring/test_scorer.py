@@ -8,12 +8,12 @@ import pytest
 
 import infolm_metric
 from infolm_metric import IDF, InfoLMScorer, InfoLMSettings, InputError
-from infolm_metric.core import scorer as core_scorer
-from infolm_metric.core.distributed import distributed_score
 from infolm_metric.integrations.torchmetrics import TextMetric
 from infolm_metric.jobs.resume import run_job
 from infolm_metric.metrics import METRICS
-from infolm_metric.models import encoding_scorer
+from infolm_metric.scoring import encoding_scorer
+from infolm_metric.scoring import scorer as core_scorer
+from infolm_metric.scoring.distributed import distributed_score
 from infolm_metric.tables import Source
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import random_pairs

@@ -16,11 +16,11 @@ from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.core.baselines import resolve_baseline
 from infolm_metric.core.checks import INPUTS, InputError, check_names
-from infolm_metric.core.distributed import Call, score_on_ranks
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, warn
-from infolm_metric.core.scorer import Scorer
 from infolm_metric.core.settings import field_types
+from infolm_metric.scoring.distributed import Call, score_on_ranks
+from infolm_metric.scoring.scorer import Scorer
 
 _TEXT = datasets.Value("string")
 _FEATURES = [  # one reference per prediction, or a list of references

@@ -1,9 +1,7 @@
-"""Tokenization, truncation and windows of long texts, and batches of texts of equal length."""
+"""Token weights, windows of long texts, and batches of texts of equal length."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.document_counts import TokenizedText
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
-TEXTS_PER_STEP = 1000  # texts tokenized at a time
 # Maximum tokens per forward pass by device type, for batch_size="auto".
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
 
@@ -39,21 +35,6 @@ class Template:
 
 
 @dataclass(frozen=True)
-class TokenizedText:
-    """Token ids of a text, including special tokens, after truncation."""
-
-    ids: np.ndarray  # int64 [tokens]
-    maskable: np.ndarray  # bool [tokens]
-    too_long: bool = False  # exceeded the maximum length before truncation
-
-    @property
-    def tokens(self) -> np.ndarray:
-        """Ids of the maskable tokens, int64 [maskable]."""
-        tokens: np.ndarray = self.ids[self.maskable]
-        return tokens
-
-
-@dataclass(frozen=True)
 class Window:
     """Part of a long text that fits the model.
 
@@ -63,25 +44,6 @@ class Window:
     ids: np.ndarray  # int64 [tokens]
     indices: np.ndarray  # of the tokens among the text's maskable tokens, int64 [indices]
     positions: np.ndarray  # of these tokens in `ids`, int64 [indices]
-
-
-def check_max_length(
-    max_length: int | None, special_tokens: int, limit: int | None = None, texts: int = 1
-) -> None:
-    """Check that `max_length` is within the limit and leaves room for a token per text."""
-    least = special_tokens + texts
-    if max_length is not None and max_length < least:
-        content = "one token" if texts == 1 else "one token of each text"
-        raise InputError(
-            f"max_length must be at least {least} ({content} and {special_tokens} special tokens), "
-            f"got {max_length!r}"
-        )
-    if max_length is not None and limit is not None and max_length > limit:
-        remedy = ". Use long_text='window' for longer texts." if texts == 1 else ""
-        raise InputError(
-            f"max_length must be at most {limit}, the model's maximum length, got "
-            f"{max_length!r}{remedy}"
-        )
 
 
 def device_limit(limits: Mapping[str, int], device: str) -> int:
@@ -157,54 +119,6 @@ def find_template(tokenizer: PreTrainedTokenizerBase) -> Template:
     return Template(tuple(ids[: positions[0]]), tuple(ids[positions[-1] + 1 :]), mask)
 
 
-def tokenize(
-    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], max_length: int | None, long_text: str
-) -> Iterator[TokenizedText]:
-    """Tokenize texts. `max_length` includes special tokens.
-
-    Positions that the tokenizer flags as special are not maskable. Unknown tokens and special
-    strings in the text are maskable. Depending on `long_text`, texts longer than `max_length` are
-    truncated ("truncate"), returned whole ("window") or rejected with an InputError ("error").
-    """
-    for start in range(0, len(texts), TEXTS_PER_STEP):
-        encoded = tokenizer(
-            list(texts[start : start + TEXTS_PER_STEP]),
-            return_special_tokens_mask=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            # Truncated below, because truncation by the tokenizer changes state that threads share.
-            truncation=False,
-            padding=False,
-            verbose=False,
-        )
-        rows = zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
-        for offset, (ids, special) in enumerate(rows):
-            text = TokenizedText(
-                np.asarray(ids, dtype=np.int64),
-                ~np.asarray(special, dtype=bool),
-                max_length is not None and len(ids) > max_length,
-            )
-            if text.too_long and long_text == "error":
-                raise InputError(
-                    f"texts must have at most max_length={max_length!r} tokens, got {len(ids)}: "
-                    f"{texts[start + offset][:60]!r}.... Shorten the text, or set "
-                    f"long_text='truncate' or long_text='window'."
-                )
-            if text.too_long and long_text == "truncate":
-                assert max_length is not None
-                text = _truncate(text, max_length, tokenizer.truncation_side)
-            yield text
-
-
-def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
-    """Truncate a text on the tokenizer's truncation side."""
-    positions = np.flatnonzero(text.maskable)
-    first, last = positions[0], positions[-1] + 1
-    surplus = len(text.ids) - max_length
-    cut = slice(first, first + surplus) if side == "left" else slice(last - surplus, last)
-    return TokenizedText(np.delete(text.ids, cut), np.delete(text.maskable, cut), True)
-
-
 def windows(text: TokenizedText, template: Template, max_length: int | None) -> list[Window]:
     """Divide a text with maskable tokens into overlapping windows. A short text is one window."""
     positions = np.flatnonzero(text.maskable)
@@ -260,35 +174,3 @@ class WeightedText:
         with np.errstate(divide="ignore"):
             log_weights = np.log(weights / weights.sum()) if len(tokens) else np.zeros(0)
         return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, zero)
-
-
-def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
-    """Return a hash of everything that determines a tokenizer's output, 16 hexadecimal digits.
-
-    The hash depends on vocabulary, normalization and word splitting, and possibly on the version of
-    the `tokenizers` library. It does not change when a tokenizer is used, saved or loaded.
-
-    >>> from transformers import BertTokenizer
-    >>> words = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "cat": 5}
-    >>> cased, lower = (BertTokenizer(vocab=words, do_lower_case=lower) for lower in (False, True))
-    >>> tokenizer_fingerprint(cased) == tokenizer_fingerprint(lower)
-    False
-    """
-    if not hasattr(tokenizer, "all_special_ids"):
-        raise InputError(
-            "tokenizer must be a tokenizer of transformers, such as InfoLMScorer(...).tokenizer, "
-            f"got {tokenizer!r:.60}"
-        )
-    if tokenizer.is_fast:
-        backend = tokenizer.backend_tokenizer
-        if backend.truncation is not None or backend.padding is not None:  # from its last call
-            # On a copy, because changing the user's tokenizer could affect other threads.
-            backend = type(backend).from_str(backend.to_str())
-            backend.no_truncation()
-            backend.no_padding()
-        rules = backend.to_str()
-    else:  # written in Python: hash its vocabulary and the ids of PROBE
-        vocabulary = sorted(tokenizer.get_vocab().items())
-        rules = json.dumps([type(tokenizer).__name__, vocabulary, tokenizer(PROBE)["input_ids"]])
-    special = json.dumps(sorted(tokenizer.all_special_ids))
-    return hashlib.sha256((special + rules).encode()).hexdigest()[:16]

@@ -29,11 +29,18 @@ from infolm_metric.core import __version__, baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.checks import InputError, check_value
 from infolm_metric.core.idf import IDF, CorpusStatistics
-from infolm_metric.core.inputs import Pair, Pairs, batches, check_pairs, check_texts, iterate_pairs
+from infolm_metric.core.inputs import (
+    Pair,
+    Pairs,
+    batches,
+    check_pairs,
+    check_texts,
+    has_thinking,
+    iterate_pairs,
+)
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
 from infolm_metric.core.settings import Settings, ordered_fields
 from infolm_metric.core.signature import Signature
-from infolm_metric.core.thinking import has_thinking
 
 STREAMED_PAIRS = 256  # pairs of a stream that are read and scored together
 COUNTED_PAIRS = 1024  # pairs whose documents are counted together
@@ -49,9 +56,9 @@ class Scorer(ABC, Generic[S]):
 
     A metric is a subclass with its settings and the type of its runs, which score the pairs. If the
     scores are bounded, it also implements `bounds`. Other base classes are
-    `models.encoding_scorer.EncodingScorer` for metrics that encode each text once and compare
-    encodings, `models.hidden_states.HiddenStatesScorer` if the encodings are hidden states, and
-    `models.nli_scorer.NLIScorer` for metrics with an NLI model. The model is loaded on first use
+    `scoring.encoding_scorer.EncodingScorer` for metrics that encode each text once and compare
+    encodings, `scoring.encoding_scorer.HiddenStatesScorer` if the encodings are hidden states, and
+    `scoring.nli_scorer.NLIScorer` for metrics with an NLI model. The model is loaded on first use
     and kept in memory.
 
     `settings` are by default the metric's default settings. Keyword arguments override single

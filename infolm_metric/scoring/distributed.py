@@ -18,8 +18,8 @@ from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, join_results, warn
-from infolm_metric.core.scorer import Run, S, Scorer
 from infolm_metric.core.signature import Signature
+from infolm_metric.scoring.scorer import Run, S, Scorer
 
 Local = TypeVar("Local")
 Value = TypeVar("Value")

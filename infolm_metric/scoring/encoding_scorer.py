@@ -5,23 +5,41 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from infolm_metric.core.baselines import Baseline
-from infolm_metric.core.document_counts import count_corpus, count_tokens
+from infolm_metric.core.checks import InputError
+from infolm_metric.core.document_counts import TokenizedText, count_corpus, count_tokens, tokenize
 from infolm_metric.core.idf import IDF, CorpusStatistics
-from infolm_metric.core.inputs import Pairs, batches
-from infolm_metric.core.results import ChunkScores, Result, reduce_references
-from infolm_metric.core.scorer import CHUNK_PAIRS, Progress, Run, Scorer, no_progress
+from infolm_metric.core.inputs import Pairs, batches, check_text
+from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
 from infolm_metric.core.settings import EncodingSettings
-from infolm_metric.core.tokenization import TokenizedText, WeightedText, tokenize
-from infolm_metric.models.checkpoints import Architecture, Checkpoint, ModelHolder, open_checkpoint
+from infolm_metric.models.checkpoints import (
+    Architecture,
+    Checkpoint,
+    ModelHolder,
+    load_weights,
+    non_finite_error,
+    open_checkpoint,
+)
+from infolm_metric.models.determinism import deterministic_linear
+from infolm_metric.models.encoders import fast_encoder
+from infolm_metric.models.hidden_states import (
+    ENCODER,
+    STATES_PER_BATCH,
+    TOKEN_BYTES,
+    Encoder,
+    encoded_windows,
+)
 from infolm_metric.models.out_of_domain import count_out_of_domain
+from infolm_metric.models.tokenization import WeightedText, device_limit, packed_batches
+from infolm_metric.scoring.scorer import CHUNK_PAIRS, Progress, Run, Scorer, no_progress
 
 CACHED_TEXTS = 1 << 14  # maximum number of cached tokenized texts
 # Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
@@ -271,3 +289,139 @@ class EncodingRun(Run[E]):
             "long_text": self.settings.long_text,
             "dtype": self.settings.dtype,
         }
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """A text with its encoding, for explanations."""
+
+    weighted: WeightedText
+    tokens: list[str]  # [tokens], special tokens included
+    encoding: Tensor  # [tokens, hidden]
+
+
+class HiddenStatesScorer(EncodingScorer[E]):
+    """Base class of scorers that compare hidden states. A metric implements its run."""
+
+    architecture = ENCODER
+    perfect_score_label = "identical tokens"
+
+    def open(self, settings: E) -> Checkpoint:
+        """Open the encoder's checkpoint, and check its number of layers and special tokens."""
+        checkpoint = super().open(settings)
+        name, remedy = checkpoint.name, self.architecture.remedy
+        if checkpoint.states is None:
+            raise InputError(
+                f"the configuration of the model {name!r} does not specify the number of layers. "
+                f"{remedy}"
+            )
+        if not checkpoint.template.overhead:
+            raise InputError(
+                f"the tokenizer of {name!r} adds no special tokens, so empty texts would have no "
+                f"hidden states. {remedy}"
+            )
+        return checkpoint
+
+    def load(self, checkpoint: Checkpoint, settings: E) -> Encoder:
+        """Load the encoder. The pooler may be missing, because no hidden state depends on it."""
+        model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
+        device, encoder = model.device, fast_encoder(model)
+        if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
+            return Encoder(deterministic_linear(model), checkpoint, device)
+        return Encoder(encoder, checkpoint, device)
+
+    def score_and_encode(
+        self, candidate: str, reference: str, settings: E
+    ) -> tuple[Result, list[EncodedText]]:
+        """Score a pair with uniform weights or a table and return the result and both texts."""
+        check_text("candidate", candidate)
+        check_text("reference", reference)
+        with self.lock:
+            run = self.prepare(settings.with_uniform_weights())
+            assert isinstance(run, HiddenStatesRun)
+            result, texts = run.score_pair(candidate, reference)
+            encodings = run.encode(texts)
+        warn(result.counts, self.warning_messages)
+        names = run.checkpoint.tokenizer.convert_ids_to_tokens
+        return result, [
+            EncodedText(text, names(text.text.ids.tolist()), encodings[text.key[0]])
+            for text in texts
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HiddenStatesRun(EncodingRun[E]):
+    """A run whose encodings are [tokens, hidden] by token ids.
+
+    A metric implements `layer_indices` and `combine`, and `compare` of `EncodingRun`.
+
+    Attributes:
+        layers: indices of the hidden states that an encoding consists of. 0 means the embeddings.
+    """
+
+    dtype: ClassVar[torch.dtype]  # of the encodings
+    scorer: HiddenStatesScorer[E]
+    layers: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        states = self.checkpoint.states
+        assert states is not None  # checked in `HiddenStatesScorer.open`
+        object.__setattr__(self, "layers", self.layer_indices(states))
+
+    @abstractmethod
+    def layer_indices(self, states: int) -> tuple[int, ...]:
+        """Return the indices of the layers in a model with `states` hidden states."""
+
+    @abstractmethod
+    def combine(self, states: Sequence[Tensor]) -> Tensor:
+        """Combine the states of the layers, [rows, hidden] each, into rows of encodings."""
+
+    def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
+        """Divide pairs into chunks whose encodings fit in `CHUNK_BYTES`."""
+        hidden = int(self.checkpoint.config.hidden_size)
+        truncated = self.limit is not None and self.settings.long_text == "truncate"
+        most_tokens = float(self.limit or 0) if truncated else float("inf")
+        # Memory for a token's row, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
+        token_size = self.dtype.itemsize * hidden * CHUNK_TEXTS / CHUNK_BYTES
+        return pairs.chunks(
+            CHUNK_TEXTS,
+            lambda text: max(1.0, token_size * min(len(text.encode()) / TOKEN_BYTES, most_tokens)),
+        )
+
+    def encode(self, texts: Texts, progress: Progress = no_progress) -> dict[Hashable, Tensor]:
+        """Return the encoding of each text by its token ids, [tokens, hidden] on the CPU."""
+        settings, models = self.settings, self.scorer.models
+        model, options = models.model(settings), (self.limit, self.layers)
+        distinct: dict[Hashable, WeightedText] = {text.key[0]: text for text in texts}
+        cache = {ids: models.cache.get((ids, *options)) for ids in distinct}
+        encodings = {ids: encoding for ids, encoding in cache.items() if encoding is not None}
+        missing = {ids: text for ids, text in distinct.items() if ids not in encodings}
+        pieces = [
+            (ids, window)
+            for ids, text in missing.items()
+            for window in encoded_windows(text.text, self.checkpoint.template, self.limit)
+        ]
+        lengths = [len(window.ids) for _, window in pieces]
+        most_tokens = device_limit(STATES_PER_BATCH, model.device.type)
+        tokens_encoded = 0
+        for groups in packed_batches(lengths, settings.rows_per_batch, most_tokens):
+            tokens = [
+                torch.from_numpy(np.stack([pieces[index][1].ids for index in group]))
+                for group in groups
+            ]
+            rows = self.combine(model.states(tokens, self.layers)).cpu()
+            if not rows.isfinite().all():
+                raise non_finite_error("states", settings.dtype)
+            indices = [index for group in groups for index in group]
+            parts = rows.split_with_sizes([lengths[index] for index in indices])
+            for part, index in zip(parts, indices, strict=True):
+                ids, window = pieces[index]
+                if ids not in encodings:
+                    shape = len(missing[ids].text.ids), part.shape[1]
+                    encodings[ids] = torch.empty(shape, dtype=self.dtype, device="cpu")
+                encodings[ids][window.indices] = part[window.positions]
+            tokens_encoded += len(rows)
+            progress(tokens_encoded / sum(lengths))
+        for ids in missing:
+            models.cache.put((ids, *options), encodings[ids])
+        return encodings

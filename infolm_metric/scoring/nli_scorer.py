@@ -12,13 +12,13 @@ import torch
 
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.checks import InputError
+from infolm_metric.core.document_counts import check_max_length, tokenize
 from infolm_metric.core.inputs import BRIEF, Pairs
-from infolm_metric.core.scorer import Progress, Run, Scorer, no_progress
-from infolm_metric.core.tokenization import check_max_length, tokenize
+from infolm_metric.core.settings import NLISettings
 from infolm_metric.models.checkpoints import Checkpoint, ModelHolder, open_checkpoint
-from infolm_metric.models.nli import NLI_MODEL, NLIModel, join_pairs, load_nli
-from infolm_metric.models.nli_settings import Labels, NLISettings, read_labels
+from infolm_metric.models.nli import NLI_MODEL, Labels, NLIModel, join_pairs, load_nli, read_labels
 from infolm_metric.models.out_of_domain import count_out_of_domain
+from infolm_metric.scoring.scorer import Progress, Run, Scorer, no_progress
 
 PAIR_BYTES = 600  # memory per cached pair, including 24 bytes for its probabilities
 

@@ -1,0 +1,1 @@
+"""Scorers and runs: what computes the scores of pairs, for all metrics."""
