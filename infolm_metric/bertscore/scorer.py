@@ -49,9 +49,12 @@ class BERTScoreRun(HiddenStatesRun[BERTScoreSettings]):
         """Tokenize texts without leading and trailing whitespace, as in bert-score."""
         return super().tokenize(text.strip() for text in texts)
 
-    def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
+    def count(
+        self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
+    ) -> CorpusStatistics:
         """Count document frequencies in texts without leading and trailing whitespace."""
-        return super().count({side: [*map(str.strip, rows)] for side, rows in texts.items()})
+        stripped = {side: [*map(str.strip, rows)] for side, rows in texts.items()}
+        return super().count(stripped, num_proc)
 
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings

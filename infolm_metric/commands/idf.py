@@ -19,12 +19,14 @@ from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import field_types
 
-TOKENIZATION_FIELDS = ("model_revision", "max_length", "long_text", "tokenize_processes")
+TOKENIZATION_FIELDS = ("model_revision", "max_length", "long_text")
 USAGE = "infolm idf [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: Parser) -> None:
-    options.add_corpus(parser)
+    group = options.add_corpus(parser)
+    text = "number of processes (default: 1)"
+    group.add_argument("--num-proc", type=int, metavar="N", help=text)
     options.add_metric(parser)
     options.add_running(parser.add_argument_group("running"))
     options.add_settings(parser, TOKENIZATION_FIELDS)
@@ -39,7 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
     settings = options.read_settings(arguments.metric, arguments, idf="references")
     # load_dataset is not used: its text loader splits lines at lone carriage returns and keeps byte
     # order marks, its CSV loader reads "NA" as a missing value, and its cache can be stale.
-    statistics = options.make_scorer(settings).prepare().count({"references": texts})
+    run = options.make_scorer(settings).prepare()
+    statistics = run.count({"references": texts}, arguments.num_proc)
     table = statistics.tables["references"]
     table.save(arguments.output)
     print(f"documents: {table.documents}")

@@ -6,7 +6,9 @@ import difflib
 import math
 import os
 import re
+import sys
 import typing
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeGuard, Union
@@ -27,6 +29,8 @@ VALUES_ELSEWHERE = {
     **{"gpu": "cuda", "nvidia": "cuda", "half": "float16", "float": "float32"},
     **{"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"},
 }
+# Packages whose frames are skipped, so that a warning points to the user's line.
+CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
@@ -34,6 +38,14 @@ class InputError(ValueError):
     """Raised for invalid arguments or input. The message names the remedy."""
 
     __module__ = "infolm_metric"  # where it is public
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning at the user's line, which is the first outside of the packages in CALLERS."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(f"infolm: {message}", category, stacklevel=level)
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, check_whole
 from infolm_metric.core.inputs import as_list, batches, check_text
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ COUNTS_VERSION = 3  # version of the counts that datasets caches in files
 DOCUMENTS_PER_ROW = 1000  # documents per row of counts
 DOCUMENTS_PER_STEP = 100  # documents tokenized at a time, to limit memory for long documents
 DISTINCT = 10  # maximum number of distinct documents that are recorded
+# Lock of the progress bars of datasets, which are switched on and off for all threads.
+_PROGRESS_BARS = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,10 @@ class TokenizedText:
         """Ids of the maskable tokens, int64 [maskable]."""
         tokens: np.ndarray = self.ids[self.maskable]
         return tokens
+
+
+# Function that tokenizes a list of texts.
+Tokenize = Callable[[list[str]], Iterable[TokenizedText]]
 
 
 def check_max_length(
@@ -140,34 +148,96 @@ def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
     return hashlib.sha256((special + rules).encode()).hexdigest()[:16]
 
 
+def count_corpus(
+    corpus: Any,
+    read: Tokenize,
+    column: str = "text",
+    num_proc: int | None = None,
+    key: Sequence[object] = (),
+) -> Iterator[Mapping[str, Any]]:
+    """Yield rows of counts. Streams and iterators are counted batch by batch.
+
+    `read` tokenizes a list of texts. Data sets in files are cached if `key` identifies it.
+    """
+    from datasets import IterableDataset
+
+    if num_proc is not None:
+        check_whole("num_proc", num_proc)
+    if isinstance(corpus, Iterator):
+        column, parts = "text", ({"text": part} for part in batches(corpus, DOCUMENTS_PER_ROW))
+    else:
+        dataset, column = _as_dataset(corpus, column)
+        if not isinstance(dataset, IterableDataset):
+            yield from _count_dataset(dataset, read, column, num_proc, key)
+            return
+        parts = dataset.iter(batch_size=DOCUMENTS_PER_ROW)
+    start = 0
+    for rows in parts:
+        stop = start + len(next(iter(rows.values())))
+        yield count_rows(rows, range(start, stop), read=read, column=column)
+        start = stop
+
+
+def _count_dataset(
+    dataset: Any, read: Tokenize, column: str, num_proc: int | None, key: Sequence[object]
+) -> Iterator[Mapping[str, Any]]:
+    """Count the documents of a data set with `map`, which caches the counts of files."""
+    from datasets import Features, List, Value, is_caching_enabled
+
+    numbers = List(Value("int32"))
+    features = {"documents": Value("int64"), "token_ids": numbers, "counts": numbers}
+    features["digests"] = List(Value("string"))
+    files = [file["filename"] for file in dataset.cache_files]
+    cached = bool(key and files) and is_caching_enabled()
+    # Explicit, because datasets would hash the tokenizer, which changes with use.
+    state = json.dumps([COUNTS_VERSION, dataset._fingerprint, column, *key])
+    with nullcontext() if files else _without_progress_bars():
+        counts = dataset.map(
+            partial(count_rows, read=read, column=column),
+            with_indices=True,
+            batched=True,
+            batch_size=DOCUMENTS_PER_ROW,
+            remove_columns=dataset.column_names,
+            features=Features(features),
+            num_proc=num_proc,
+            keep_in_memory=not (cached and os.access(os.path.dirname(files[0]) or ".", os.W_OK)),
+            new_fingerprint=hashlib.sha256(state.encode()).hexdigest()[:16],
+            desc="Counting documents",
+        )
+    yield from counts.with_format("numpy").iter(batch_size=1)
+
+
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    """Switch the progress bars of datasets off, and on again if they were on."""
+    from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    with _PROGRESS_BARS:
+        if are_progress_bars_disabled():
+            yield
+            return
+        disable_progress_bars()
+        try:
+            yield
+        finally:
+            enable_progress_bars()
+
+
 def count_rows(
-    rows: Mapping[str, Any],
-    positions: Iterable[int],
-    *,
-    tokenizer: PreTrainedTokenizerBase,
-    max_length: int | None,
-    column: str,
+    rows: Mapping[str, Any], positions: Iterable[int], *, read: Tokenize, column: str
 ) -> dict[str, list[Any]]:
-    """Count document frequencies in one column of a batch, in the same way as `count_tokens`."""
+    """Count document frequencies in one column of a batch. Return columns with one row."""
     if column not in rows:
         raise InputError(
             f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}. "
             "Select one with column=."
         )
-    texts = _documents(zip(positions, rows[column], strict=True))
-    return count_tokens(
-        text.tokens
-        for part in batches(texts, DOCUMENTS_PER_STEP)
-        for text in tokenize(tokenizer, part, max_length, "truncate")
-    )
-
-
-def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
-    """Count document frequencies, int64 [tokens] per document. Return columns with one row."""
     distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
-    for tokens in documents:
-        distinct_tokens.append(np.unique(tokens))
-        digests.add(hashlib.sha256(tokens.tobytes()).hexdigest()[:16])
+    texts = _documents(zip(positions, rows[column], strict=True))
+    for part in batches(texts, DOCUMENTS_PER_STEP):
+        for tokens in (text.tokens for text in read(part)):
+            distinct_tokens.append(np.unique(tokens))
+            digests.add(hashlib.sha256(tokens.tobytes()).hexdigest()[:16])
     ids, counts = np.unique(np.concatenate(distinct_tokens), return_counts=True)
     return {
         "documents": [len(distinct_tokens) - 1],
@@ -175,57 +245,6 @@ def count_tokens(documents: Iterable[np.ndarray]) -> dict[str, list[Any]]:
         "counts": [counts],
         "digests": [sorted(digests)[:DISTINCT]],
     }
-
-
-def count_corpus(
-    corpus: Any,
-    tokenizer: PreTrainedTokenizerBase,
-    fingerprint: str,
-    max_length: int | None,
-    column: str,
-    processes: int,
-) -> Iterator[Mapping[str, Any]]:
-    """Yield rows of counts. Iterators and short lists are counted without `datasets`."""
-    count = partial(count_rows, tokenizer=tokenizer, max_length=max_length)
-    in_memory = isinstance(corpus, list | tuple)
-    if isinstance(corpus, Iterator) or (
-        in_memory and (processes == 1 or len(corpus) <= DOCUMENTS_PER_ROW)
-    ):
-        for part in batches(enumerate(corpus), DOCUMENTS_PER_ROW):
-            positions, texts = zip(*part, strict=True)
-            yield count({"text": texts}, positions, column="text")
-        return
-
-    from datasets import Features, IterableDataset, List, Value
-
-    dataset, column = _as_dataset(corpus, column)
-    if isinstance(dataset, IterableDataset):
-        start = 0
-        for rows in dataset.iter(batch_size=DOCUMENTS_PER_ROW):
-            stop = start + len(next(iter(rows.values())))
-            yield count(rows, range(start, stop), column=column)
-            start = stop
-        return
-    # Explicit, because datasets would hash the tokenizer object, which changes with use.
-    side = tokenizer.truncation_side if max_length is not None else None
-    state = [COUNTS_VERSION, dataset._fingerprint, fingerprint, column, max_length, side]
-    numbers = List(Value("int32"))
-    features = {"documents": Value("int64"), "token_ids": numbers, "counts": numbers}
-    features["digests"] = List(Value("string"))
-    processes = min(processes, -(-len(dataset) // DOCUMENTS_PER_ROW))  # at least one row each
-    counts = dataset.map(
-        partial(count, column=column),
-        with_indices=True,
-        batched=True,
-        batch_size=DOCUMENTS_PER_ROW,
-        remove_columns=dataset.column_names,
-        features=Features(features),
-        num_proc=processes if processes > 1 else None,
-        keep_in_memory=not _can_keep(dataset),
-        new_fingerprint=hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16],
-        desc="Counting documents",
-    )
-    yield from counts.with_format("numpy").iter(batch_size=1)
 
 
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
@@ -274,12 +293,3 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
 def _holds_text(feature: object) -> bool:
     values = getattr(feature, "feature", feature)  # of a list
     return getattr(values, "dtype", None) in ("string", "large_string", "string_view")
-
-
-def _can_keep(dataset: Any) -> bool:
-    """Return True if counts can be cached next to the files of the data set."""
-    from datasets import is_caching_enabled
-
-    files = dataset.cache_files
-    folder = os.path.dirname(files[0]["filename"]) or "." if files else ""
-    return is_caching_enabled() and os.access(folder, os.W_OK)

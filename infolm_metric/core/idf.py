@@ -7,17 +7,18 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infolm_metric.core.checks import InputError, check_value, check_whole
+from infolm_metric.core.checks import InputError, check_value
 from infolm_metric.core.document_counts import (
     DISTINCT,
     check_max_length,
     count_corpus,
+    tokenize,
     tokenizer_fingerprint,
 )
 from infolm_metric.core.files import write_text
@@ -144,7 +145,7 @@ class IDF:
         *,
         max_length: int | None = None,
         column: str = "text",
-        processes: int | None = None,
+        num_proc: int | None = None,
     ) -> IDF:
         """Count the document frequencies of a corpus. Each string is a document.
 
@@ -158,15 +159,15 @@ class IDF:
             max_length: number of tokens, including special tokens, to which documents are
                 truncated. None: no limit.
             column: column of a data set, by default "text" or else the only column with text.
-            processes: number of processes for a `Dataset` or list. None: one with several threads.
+            num_proc: number of processes for a `Dataset` or list. None: this process.
 
         Returns:
             The table, with one entry per token id.
 
         Raises:
-            InputError: `corpus`, `max_length` or `processes` has a different type. `corpus` is
+            InputError: `corpus`, `max_length` or `num_proc` has a different type. `corpus` is
                 empty, contains something other than strings or lacks the column. `max_length` is
-                too small for one token. `processes` is less than 1.
+                too small for one token. `num_proc` is less than 1.
 
         >>> from transformers import BertTokenizer
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "sat"]
@@ -178,8 +179,9 @@ class IDF:
         fingerprint = tokenizer_fingerprint(tokenizer)
         max_length = check_value("max_length", max_length, int | None)
         check_max_length(max_length, tokenizer.num_special_tokens_to_add())
-        processes = 1 if processes is None else check_whole("processes", processes)
-        rows = count_corpus(corpus, tokenizer, fingerprint, max_length, column, processes)
+        read = partial(tokenize, tokenizer, max_length=max_length, long_text="truncate")
+        key = [fingerprint, max_length, tokenizer.truncation_side if max_length else None]
+        rows = count_corpus(corpus, read, column, num_proc, key)
         return cls.from_counts(rows, tokenizer, fingerprint, str(tokenizer.name_or_path))
 
     @classmethod
@@ -192,7 +194,7 @@ class IDF:
     ) -> IDF:
         """Create a table by adding up the counts of parts of a corpus.
 
-        `rows` contains the result of `count_tokens` for each part. `fingerprint` identifies
+        `rows` contains the result of `count_rows` for each part. `fingerprint` identifies
         `tokenizer`, and `name` is for messages. Raises InputError if there are no documents.
         """
         if fingerprint not in _sizes:

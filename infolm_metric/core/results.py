@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +12,7 @@ import numpy as np
 
 from infolm_metric.core.baselines import BaselineStats
 from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import warn_user as warn_user
 from infolm_metric.core.signature import Signature
 
 TOO_MANY = 0.1  # fraction of tokens or texts above which scores are not meaningful
@@ -22,8 +21,6 @@ FEW_TEXTS = 10  # with fewer, tests miss most differences between systems, so th
 # Counts that can prevent the verdict on a system. Empty and very short texts cannot, because they
 # are the system's fault.
 SYSTEM_COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistinguishable")
-# Packages whose frames are skipped, so that a warning points to the user's line.
-CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
 _TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
 # Messages by kind of warning.
 WARNING_MESSAGES = {
@@ -140,14 +137,6 @@ def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
         kind = "one_document" if kind == "few_documents" and count == 1 else kind
         fraction = count / total if total else 0
         warn_user(messages[kind].format(count=count, fraction=fraction, **totals))
-
-
-def warn_user(message: str) -> None:
-    """Issue a warning at the user's line, which is the first outside of the packages in CALLERS."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(f"infolm: {message}", stacklevel=level)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from infolm_metric.core.checks import (
     literal_words,
     members,
     nearest,
+    warn_user,
 )
 from infolm_metric.core.idf import IDF
 
@@ -194,7 +195,7 @@ class ModelSettings(Settings):
         batch_size: number of sequences per forward pass, or "auto".
         device: cpu, cuda, cuda:1 and so on. Default: a GPU with free memory, else the CPU.
         dtype: float32, bfloat16 or float16.
-        tokenize_processes: number of processes that tokenize the corpus for IDF weights.
+        tokenize_processes: deprecated, has no effect. Use IDF.from_corpus(num_proc=...).
         reuse_memory: maximum size of the cache of encodings, in bytes.
     """
 
@@ -217,7 +218,7 @@ class ModelSettings(Settings):
     dtype: Literal["float32", "bfloat16", "float16"] = dataclasses.field(
         default="float32", metadata={"signature": ""}
     )
-    tokenize_processes: int | None = None
+    tokenize_processes: int | None = dataclasses.field(default=None, metadata={"flags": ()})
     reuse_memory: int = dataclasses.field(default=REUSED_BYTES, metadata={"flags": ()})
 
     def __post_init__(self) -> None:
@@ -230,8 +231,14 @@ class ModelSettings(Settings):
                 f"Use device='cuda:{self.device:d}' for this GPU."
             )
         super().__post_init__()
-        for name in ("max_length", "batch_size", "tokenize_processes"):
+        for name in ("max_length", "batch_size"):
             check_at_least(name, getattr(self, name), 1)
+        if self.tokenize_processes is not None:
+            warn_user(
+                "tokenize_processes has no effect and will be removed. Count a large corpus with "
+                "IDF.from_corpus(num_proc=...) or `infolm idf --num-proc`.",
+                DeprecationWarning,
+            )
         check_at_least("reuse_memory", self.reuse_memory, 0)
         if self.device is not None:
             check_device(self.device)

@@ -37,9 +37,11 @@ class MENLIRun(NLIRun[MENLISettings]):
         other = self.other and replace(self.other, run=self.other.run.with_statistics(statistics))
         return replace(self, statistics=statistics, other=other)
 
-    def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
+    def count(
+        self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
+    ) -> CorpusStatistics:
         """Collect corpus statistics for the other metric in a combination."""
-        return self.other.run.count(texts) if self.other else CorpusStatistics()
+        return self.other.run.count(texts, num_proc) if self.other else CorpusStatistics()
 
     def check(self, pairs: Pairs) -> None:
         """Check that the pairs can be scored, before weights are loaded."""

@@ -173,7 +173,7 @@ class MENLISettings(NLISettings):
             changes[LAYER_SETTINGS[str(self.other_name)]] = self.combine_layers
         if not isinstance(self.combine_with, str):
             return self.combine_with and self.combine_with.replace(**changes)
-        names = ["device", "dtype", "batch_size", "tokenize_processes", "reuse_memory"]
+        names = ["device", "dtype", "batch_size", "reuse_memory"]
         if self.model_name_or_path == BUNDLED:
             names.append("model_name_or_path")
         if self.long_text == "error":

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
@@ -15,7 +16,7 @@ from torch import Tensor
 
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.document_counts import TokenizedText, count_corpus, count_tokens, tokenize
+from infolm_metric.core.document_counts import Tokenize, TokenizedText, count_corpus, tokenize
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches, check_text
 from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
@@ -179,27 +180,22 @@ class EncodingRun(Run[E]):
 
     # Steps of scoring.
 
-    def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
+    def count(
+        self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
+    ) -> CorpusStatistics:
         """Count document frequencies in the texts that the `idf` setting selects."""
-        settings, checkpoint = self.settings, self.checkpoint
-        tokenizer = checkpoint.tokenizer, checkpoint.fingerprint
-        tables, processes = {}, settings.tokenize_processes or 1
+        sides = [side for side in self.settings.idf_sides if texts[side]]
+        return CorpusStatistics({side: self._count(texts[side], num_proc) for side in sides})
+
+    def _count(self, corpus: Iterable[str], num_proc: int | None) -> IDF:
+        tokenizer, fingerprint = self.checkpoint.tokenizer, self.checkpoint.fingerprint
+        read: Tokenize = self.tokenize
+        if num_proc is not None:  # without the scorer, which the processes would copy
+            corpus, long_text = list(corpus), self.settings.long_text
+            read = partial(tokenize, tokenizer, max_length=self.limit, long_text=long_text)
         with self.scorer.lock:
-            for side in settings.idf_sides:
-                documents = texts[side]
-                if not documents:
-                    continue
-                rows: Iterator[Mapping[str, Any]]
-                if processes > 1:
-                    length = None if settings.long_text == "window" else self.limit
-                    rows = count_corpus(list(documents), *tokenizer, length, "text", processes)
-                else:
-                    rows = (
-                        count_tokens(text.tokens for text in self.tokenize(part))
-                        for part in batches(documents, TOKENIZED_DOCUMENTS)
-                    )
-                tables[side] = IDF.from_counts(rows, *tokenizer, checkpoint.name)
-        return CorpusStatistics(tables)
+            rows = count_corpus(corpus, read, num_proc=num_proc)
+            return IDF.from_counts(rows, tokenizer, fingerprint, self.checkpoint.name)
 
     def check(self, pairs: Pairs) -> None:
         if self.settings.long_text == "error":

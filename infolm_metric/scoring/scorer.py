@@ -458,8 +458,13 @@ class Run(ABC, Generic[S]):
     def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
         """Score a chunk of pairs. The lock is held."""
 
-    def count(self, texts: Mapping[str, Iterable[str]]) -> CorpusStatistics:
-        """Count the documents in `texts`, whose keys are "candidates" and "references"."""
+    def count(
+        self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
+    ) -> CorpusStatistics:
+        """Count the documents in `texts`, whose keys are "candidates" and "references".
+
+        `num_proc` is a number of processes, or None to count in this process.
+        """
         return CorpusStatistics()
 
     def check(self, pairs: Pairs) -> None:  # noqa: B027

@@ -101,12 +101,8 @@ def test_surrounding_whitespace_changes_neither_scores_nor_document_counts(tiny_
     settings = {"model_name_or_path": tiny_models("roberta"), "layer": 2, "idf": True}
     plain, padded = ["the cat", "a dog", "rain"], ["  the cat", "a dog\n", " rain \t"]
     others = ["a cat", "the dog ran", "snow"]
-    scores = [
-        BERTScorer(**settings, tokenize_processes=processes).score(others, texts).scores["f1"]
-        for texts in (plain, padded)
-        for processes in (1, 2)
-    ]
-    assert scores[0] == scores[1] == scores[2] == scores[3]
+    scores = [BERTScorer(**settings).score(others, texts).scores["f1"] for texts in (plain, padded)]
+    assert scores[0] == scores[1]
 
 
 FINAL_NORMS = {  # norm at the end of each layer, and the number of layers for the state of layer 1

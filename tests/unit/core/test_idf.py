@@ -201,28 +201,54 @@ def test_the_requested_column_is_read():
         IDF.from_corpus(data.select_columns("other"), TOKENIZER, column="othr")
 
 
-INVALID_OPTIONS = [("max_length", 2), ("max_length", 5.5), ("processes", 0), ("processes", "4")]
+INVALID_OPTIONS = [("max_length", 2), ("max_length", 5.5), ("num_proc", 0), ("num_proc", "4")]
 
 
 @pytest.mark.parametrize(("name", "value"), [*INVALID_OPTIONS, ("tokenizer", "bundled")])
 def test_invalid_options_are_rejected(name, value):
     with pytest.raises(InputError, match=f"{name} .*got {value!r}"):
         IDF.from_corpus(CORPUS, **{"tokenizer": TOKENIZER, name: value})
-    IDF.from_corpus(CORPUS, TOKENIZER, max_length=3, processes=1)
+    IDF.from_corpus(CORPUS, TOKENIZER, max_length=3, num_proc=1)
 
 
 # Processes and files
 
 
+class PinnedTokenizer(BertTokenizer):
+    """Tokenizer that cannot be copied to another process or hashed."""
+
+    def __reduce_ex__(self, protocol):
+        raise AssertionError("the tokenizer is pickled")
+
+
+@pytest.mark.parametrize("kind", ["tuple", "column", "data set", "stream"])
+def test_one_process_neither_pickles_the_tokenizer_nor_writes_anything(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    tokenizer = word_tokenizer(kind=PinnedTokenizer)
+    assert IDF.from_corpus(CORPORA[kind](MANY), tokenizer) == IDF.from_corpus(MANY, TOKENIZER)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lists_are_counted_without_a_progress_bar(capfd):
+    for enabled in (True, False):
+        (datasets.enable_progress_bars if enabled else datasets.disable_progress_bars)()
+        try:
+            assert IDF.from_corpus(CORPUS, TOKENIZER) == TABLE
+            assert datasets.are_progress_bars_disabled() is not enabled
+        finally:
+            datasets.enable_progress_bars()
+    assert capfd.readouterr().err == ""
+
+
 def test_two_processes_give_the_same_counts_and_leave_no_files(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     tokenizer = word_tokenizer(kind=CountingTokenizer)
-    table = IDF.from_corpus(MANY, tokenizer, processes=2)
+    table = IDF.from_corpus(MANY, tokenizer, num_proc=2)
     assert table == IDF.from_corpus(MANY, TOKENIZER)
     assert list(tmp_path.rglob("*.arrow")) == []
     data = dataset_on_disk(tmp_path / "data", MANY)
-    for processes in (2, None):  # the second from the cache
-        assert IDF.from_corpus(data, tokenizer, processes=processes) == table
+    for num_proc in (2, None):  # the second from the cache
+        assert IDF.from_corpus(data, tokenizer, num_proc=num_proc) == table
     assert tokenizer.texts == 0  # in this process
 
 

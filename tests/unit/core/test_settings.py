@@ -74,7 +74,6 @@ INVALID = [  # values, pattern of the message
     ({"max_length": 0}, "at least 1"),
     ({"batch_size": 0}, "at least 1"),
     ({"batch_size": "8"}, "a whole number or 'auto', got '8'"),
-    ({"tokenize_processes": 0}, "at least 1"),
     ({"reuse_memory": -1}, "at least 0"),
     ({"device": "gpu"}, r"'gpu'\. Did you mean 'cuda'\?$"),
     ({"device": "GPU:0"}, r"Did you mean 'cuda'\?$"),
@@ -99,7 +98,7 @@ def test_invalid_settings_are_rejected_by_name(values, word):
 
 
 def test_values_at_their_bounds_are_accepted():
-    least = dict.fromkeys(("max_length", "batch_size", "tokenize_processes"), 1)
+    least = dict.fromkeys(("max_length", "batch_size"), 1)
     assert Example.of(**least, reuse_memory=0).reuse_memory == 0
     checks.check_fraction("x", 0, ""), checks.check_fraction("x", 1, "")
     for value in (-1e-9, 1 + 1e-9, math.nan):
@@ -236,7 +235,7 @@ def test_idf_determines_the_sides_to_count():
 
 
 def test_signature_fields_are_the_settings_that_can_change_scores():
-    harmless = {"batch_size": 7, "device": "cpu", "tokenize_processes": 2, "reuse_memory": 0}
+    harmless = {"batch_size": 7, "device": "cpu", "reuse_memory": 0}
     example = Example.of(kind=["min", "mean"], size=3, dtype="float16", **harmless)
     signed = example.signature_fields()
     expected = {"kind": "minimum+mean", "size": 3, "share": None, "layers": 4, "visible": False}
