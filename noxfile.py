@@ -21,12 +21,13 @@ import nox
 nox.options.sessions = ["lowest", "pinned"]
 MINIMUM = re.compile(r"([\w-]+)>=([\d.]+)")
 POT = ["0.9.6", "0.9.7"]
-PACKAGE = ".[plots,ray]"  # without gradio, which requires newer versions of other packages
+PACKAGE = ".[ray]"  # without gradio, which requires newer versions of other packages
 TEST_TOOLS = [
     "accelerate",
     "bert-score>=0.3.13",
     "hypothesis",
     "import-linter",
+    "matplotlib>=3.9",
     "mpmath",
     "torchmetrics==1.9.0",
 ]

@@ -1,4 +1,4 @@
-"""Draw the figure of the documentation (requires the `plots` extra).
+"""Draw the figure of the documentation (requires the `tools` extra).
 
     python -m tools.figures docs/trade_off.svg --csv results/FILE.csv
 

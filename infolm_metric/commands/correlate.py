@@ -29,7 +29,6 @@ import numpy as np
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.files import check_writable
 from infolm_metric.core.results import Result, warn_user
 from infolm_metric.core.settings import Settings
 
@@ -59,8 +58,6 @@ def add_options(parser: Parser) -> None:
     options.add_metric(parser, multiple=True)
     group = parser.add_argument_group("output")
     options.add_output(group)
-    text = "plot Pearson correlations as .png, .svg or .pdf (requires matplotlib)"
-    group.add_argument("--plot", metavar="FILE", help=text)
     group = parser.add_argument_group("correlation")
     add = group.add_argument
     text = "correlate system means, or segment scores within each sample (default: both)"
@@ -77,13 +74,10 @@ def run(arguments: argparse.Namespace) -> None:
     options.check_resampling(arguments)
     settings = [] if arguments.no_metric else options.read_metrics(arguments)
 
-    from infolm_metric.meta_evaluation import agreement, plots
+    from infolm_metric.meta_evaluation import agreement
     from infolm_metric.meta_evaluation.agreement import comparison_metrics, level_rows, notes
     from infolm_metric.meta_evaluation.correlations import check_levels
 
-    if arguments.plot:
-        check_writable(arguments.plot, [arguments.data])
-        plots.check_plot(arguments.plot)
     ratings = _read(arguments)
     check_levels(arguments.level or (), bool(ratings.systems))
     names = [column for item in settings for column in item.columns()]
@@ -112,8 +106,6 @@ def run(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
     )
     _warn_of_few(table)
-    if arguments.plot:
-        plots.plot_agreement(table, arguments.plot)
     lines: list[str] = []
     for level in table.names("level"):
         scope = f"{table.systems} systems" if table.systems else "all texts together"

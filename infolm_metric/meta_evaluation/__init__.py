@@ -1,4 +1,4 @@
-"""Correlation of metrics with human scores: ratings, statistics, tests, a table and a plot.
+"""Correlation of metrics with human scores: ratings, statistics, tests and a table.
 
 `read_ratings` reads texts with human scores. Statistics take arrays of scores, [systems, samples]
 or, if the systems are unknown, [texts]. Higher scores are better, and missing scores are NaN.
@@ -13,7 +13,6 @@ from .correlations import (
     spearman,
 )
 from .estimation import Interval, MeanEstimate, estimate_mean, expected_width, select_ids
-from .plots import plot_agreement
 from .ratings import Ratings, read_ratings
 from .significance import (
     WilliamsTest,
@@ -43,7 +42,6 @@ __all__ = [
     "kendall",
     "paired_bootstrap",
     "pearson",
-    "plot_agreement",
     "read_ratings",
     "select_ids",
     "soft_pairwise_accuracy",

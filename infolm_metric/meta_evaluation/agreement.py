@@ -29,6 +29,15 @@ TITLES = {
     "soft_accuracy": "soft accuracy",
     "partial": "given length",
 }
+# Statistics without intervals and tests, by level.
+UNSAMPLED = {"system": "soft_accuracy", "segment": "accuracy"}
+# Explanations of the statistics, by level.
+ACCURACIES = {
+    "system": "accuracy: fraction of system pairs in the order of the human scores. Soft accuracy: "
+    "how closely the metric's confidence in each order matches the humans'.",
+    "segment": "accuracy (segment level): fraction of text pairs within a sample whose order or "
+    "tie the metric and humans agree on. Metric differences up to a fitted threshold are ties.",
+}
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,6 @@ def agreement(
     against: Sequence[str] = (),
     length: np.ndarray | None = None,
     levels: Sequence[str] = (),
-    missing: str = "drop",
     resamples: int = significance.RESAMPLES,
     seed: int = 0,
 ) -> AgreementTable:
@@ -129,7 +137,6 @@ def agreement(
         length: the text lengths, same shape. If the lengths differ, the metric "length", tests
             against this metric, and partial correlations given length are added.
         levels: "system", "segment" or a list of both (default: all levels that are defined).
-        missing: "drop" or "available", as in `correlation`.
         resamples: number of resamples for intervals and p-values, >= 1.
         seed: random seed for the resamples.
 
@@ -160,24 +167,26 @@ def agreement(
     against = comparison_metrics(against, metrics, length)
     if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
+    accuracies: dict[str, Callable[..., float]] = {}
+    if has_systems:
+        soft_accuracy = partial(significance.soft_pairwise_accuracy, seed=seed)
+        accuracies = {"system": soft_accuracy, "segment": correlations.calibrated_accuracy}
     cells: list[Agreement] = []
-    samples, dropped, n_systems = {}, {}, 0
-    for criterion, criterion_grid in human.items():
-        grids = [criterion_grid, *metrics.values()]
+    samples, dropped, systems = {}, {}, 0
+    for criterion, grid in human.items():
         try:
-            (human_grid, *grids), dropped[criterion] = correlations.common_scores(grids, missing)
+            grids, dropped[criterion] = correlations.common_scores([grid, *metrics.values()])
         except InputError as error:
             raise InputError(f"criterion {criterion!r}: {error}") from None
-        rows, columns = human_grid.shape
-        n_systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
-        axes = "both" if has_systems else "systems"  # without systems, the rows are the texts
-        draws = significance.draw(rows, columns, resamples, seed, axes)
-        scores = dict(zip(metrics, grids, strict=True))
+        rows, columns = grids[0].shape
+        systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
+        # Without systems, the rows are the texts.
+        draws = significance.draw(rows, columns, resamples, seed, both=has_systems)
+        scores = dict(zip(metrics, grids[1:], strict=True))
         for level in levels:
-            cells += _compute_cells(
-                criterion, level, human_grid, scores, against, draws, has_systems, seed
-            )
-    return AgreementTable(tuple(cells), n_systems, samples, dropped, against, resamples, seed)
+            accuracy = accuracies.get(level)
+            cells += _compute_cells(criterion, level, grids[0], scores, against, draws, accuracy)
+    return AgreementTable(tuple(cells), systems, samples, dropped, against, resamples, seed)
 
 
 def comparison_metrics(
@@ -207,53 +216,38 @@ def _compute_cells(
     metrics: Mapping[str, np.ndarray],
     against: Sequence[str],
     draws: significance.Draws,
-    has_systems: bool,
-    seed: int,
+    accuracy: Callable[..., float] | None,
 ) -> Iterator[Agreement]:
     """Compute every statistic of every metric at one level, from grids of common scores."""
-    resampled: dict[str, correlations.Statistic] = {**COEFFICIENTS}
-    others: dict[str, Callable[..., float]] = {}  # without intervals and tests
-    covariates: dict[str, list[np.ndarray]] = {}
-    if LENGTH in against:
-        resampled["partial"] = correlations.partial_pearson
-        covariates["partial"] = [metrics[LENGTH]]
+    statistics: dict[str, correlations.Statistic] = {**COEFFICIENTS}
     if level == "system":
-        resampled["accuracy"] = correlations.order_accuracy
-        soft_accuracy = significance.soft_pairwise_accuracy
-        others["soft_accuracy"] = partial(soft_accuracy, missing="available", seed=seed)
-    elif has_systems:
-        others["accuracy"] = partial(correlations.calibrated_accuracy, missing="available")
-    grids = {
-        (metric, name): [human, metrics[metric], *covariates.get(name, [])]
-        for metric, name in product(metrics, resampled)
-    }
-    values = {
-        (metric, name): significance.resample(resampled[name], grids[metric, name], draws, level)
-        for metric, name in grids
-    }
-    names = [name for name in TITLES if name in resampled or name in others]
-    for metric, name in product(metrics, names):
-        p_values = {other: math.nan for other in against if other != metric}
-        if name in others:
-            value, low, high = others[name](human, metrics[metric]), math.nan, math.nan
-        else:
-            value = correlations.mean_over_samples(resampled[name], grids[metric, name], level)
+        statistics["accuracy"] = correlations.order_accuracy
+    if LENGTH in against:
+        statistics["partial"] = correlations.partial_pearson
+    grids, values = {}, {}
+    for key in product(metrics, statistics):
+        covariates = [metrics[LENGTH]] if key[1] == "partial" else []
+        grids[key] = [human, metrics[key[0]], *covariates]
+        values[key] = significance.resample(statistics[key[1]], grids[key], draws, level)
+
+    def p_value(metric: str, other: str, name: str) -> float:
+        if level == "system" and name in COEFFICIENTS:
+            sides = (human, metrics[metric], metrics[other])
+            means, one, two = map(correlations.system_means, sides)
+            return significance.compare_metrics(means, one, two, name).p_value
+        return significance.difference_p_value(values[metric, name], values[other, name])
+
+    for metric in metrics:
+        others = [other for other in against if other != metric]
+        for name, statistic in statistics.items():
+            value = correlations.mean_over_samples(statistic, grids[metric, name], level)
             low, high = significance.percentile_interval(values[metric, name])
-            for other in p_values:
-                if level == "system" and name in COEFFICIENTS:
-                    p_values[other] = _williams(human, metrics[metric], metrics[other], name)
-                else:
-                    pair = values[metric, name], values[other, name]
-                    p_values[other] = significance.difference_p_value(*pair)
-        yield Agreement(metric, criterion, level, name, value, low, high, p_values)
-
-
-def _williams(human: np.ndarray, metric: np.ndarray, other: np.ndarray, coefficient: str) -> float:
-    """Return the p-value of Williams' test on system means. NaN for fewer than 4 systems."""
-    if len(human) < 4:
-        return math.nan
-    first, second, third = map(correlations.system_means, (human, metric, other))
-    return significance.compare_metrics(first, second, third, coefficient).p_value
+            p_values = {other: p_value(metric, other, name) for other in others}
+            yield Agreement(metric, criterion, level, name, value, low, high, p_values)
+        if accuracy:
+            name, value = UNSAMPLED[level], accuracy(human, metrics[metric])
+            undefined = dict.fromkeys(others, math.nan)
+            yield Agreement(metric, criterion, level, name, value, math.nan, math.nan, undefined)
 
 
 # Formatting.
@@ -301,6 +295,7 @@ def format_p_value(value: float | None) -> str:
 
 
 def notes(table: AgreementTable) -> Iterator[str]:
+    """Explain the numbers of all levels."""
     unit, units = ("sample", "systems and samples") if table.systems else ("text", "texts")
     counts = dict.fromkeys(counted(number, unit) for number in table.samples.values())
     yield (
@@ -309,18 +304,7 @@ def notes(table: AgreementTable) -> Iterator[str]:
         f"seed {table.seed})."
     )
     levels = table.names("level")
-    if "system" in levels:
-        yield (
-            "accuracy (system level): the fraction of system pairs that the metric and humans "
-            "rank in the same order. Soft accuracy: how closely the metric's confidence in these "
-            "rankings matches the humans'."
-        )
-    if "segment" in levels and table.systems:
-        yield (
-            "accuracy (segment level): the fraction of text pairs within a sample for which the "
-            "metric and humans agree on the order or on a tie. Metric differences up to a "
-            "threshold count as ties. The threshold is fitted to these data for each metric."
-        )
+    yield from (ACCURACIES[level] for level in levels if table.systems)
     if LENGTH in table.names("metric"):
         yield "length: the number of characters. Given length: partial Pearson correlation."
     if table.against:

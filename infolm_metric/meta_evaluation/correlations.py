@@ -4,23 +4,21 @@ Public statistics take `human` and `metric` scores in grids, float64 [systems, s
 if the systems are unknown. Higher is better, so negate other scores. Missing scores are NaN. As in
 mt-metrics-eval, the `level` is "system" to compare the systems' mean scores (Colombo et al. 2022,
 equation 2), or "segment" to compare the scores within each sample and average over the samples
-(equation 1). With [texts], the only level is "segment", which compares all texts. If `missing` is
-"drop", a sample is skipped if any system has no score, so that all systems are compared on the same
-samples. "available" uses all scores of each system. Results are NaN if they are not defined. Public
-statistics raise InputError if the grids differ in shape, contain infinities or have no common
-scores, if a name is unknown, or if the level is "system" but the systems are unknown.
+(equation 1). With [texts], the only level is "segment", which compares all texts. A sample is
+skipped if any system has no score, so that all systems are compared on the same samples. Results
+are NaN if they are not defined. Public statistics raise InputError if the grids differ in shape,
+contain infinities or have no common scores, if a name is unknown, or if the level is "system" but
+the systems are unknown.
 
 The coefficients of `x` and `y`, float64 [..., n] -> [...], are from -1 to 1, or NaN if x or y is
-constant. Leading axes broadcast, positions at which x or y is NaN are skipped, and infinities raise
-InputError. The coefficients equal scipy's, but are vectorized, because resampling computes
-thousands of them.
+constant. Leading axes broadcast, and infinities raise InputError. The coefficients equal scipy's,
+but are vectorized, because resampling computes thousands of them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from scipy.stats import kendalltau, rankdata
@@ -28,7 +26,6 @@ from scipy.stats import kendalltau, rankdata
 from infolm_metric.core.checks import InputError, check_known
 
 LEVELS = ("system", "segment")
-MISSING = ("drop", "available")
 PAIRS_PER_CHUNK = 1 << 23  # limits the memory that Kendall's coefficient uses
 MAX_PAIRWISE = 256  # for longer vectors, scipy's n log n algorithm is faster than all pairs
 MIN_SPREAD = 1e-13  # a smaller spread, relative to the values, is a rounding error
@@ -40,58 +37,56 @@ Statistic = Callable[..., np.ndarray]
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return Pearson's r over the last axis, [..., n] -> [...].
+    """Compute Pearson's r over the last axis, [..., n] -> [...].
 
     >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 1.0]]))
     array([ 1., nan])
     """
-    x, y, present = _align(x, y)
-    count = present.sum(-1, keepdims=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        dx, dy = (
-            np.where(present, v - np.where(present, v, 0).sum(-1, keepdims=True) / count, 0)
-            for v in (x, y)
-        )
-        spread: Any = 1.0
-        for values, deviations in ((x, dx), (y, dy)):
-            sizes = np.sqrt((deviations * deviations).sum(-1))
-            maxima = np.where(present, np.abs(values), 0).max(-1)
-            varies = sizes > MIN_SPREAD * maxima * np.sqrt(count[..., 0])
-            spread = spread * np.where(varies, sizes, np.nan)
-        return ((dx * dy).sum(-1) / spread).clip(-1, 1)
+    deviations, sizes = [], []
+    for name, values in (("x", x), ("y", y)):
+        check_finite(name, values)
+        values = np.asarray(values, dtype=float)
+        deviation = values - values.mean(-1, keepdims=True)
+        size = np.sqrt((deviation * deviation).sum(-1))
+        rounding_error = MIN_SPREAD * np.abs(values).max(-1) * math.sqrt(values.shape[-1])
+        sizes.append(np.where(size > rounding_error, size, np.nan))
+        deviations.append(deviation)
+    return ((deviations[0] * deviations[1]).sum(-1) / (sizes[0] * sizes[1])).clip(-1, 1)
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return Spearman's rho over the last axis, with mean ranks for ties, [..., n] -> [...].
+    """Compute Spearman's rho over the last axis, with mean ranks for ties, [..., n] -> [...].
 
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
     """
-    x, y, _ = _align(x, y)
-    return pearson(*(rankdata(values, axis=-1, nan_policy="omit") for values in (x, y)))
+    check_finite("x", x)
+    check_finite("y", y)
+    return pearson(rankdata(x, axis=-1), rankdata(y, axis=-1))
 
 
 def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return Kendall's tau-b, which corrects for ties, over the last axis, [..., n] -> [...].
+    """Compute Kendall's tau-b, which corrects for ties, over the last axis, [..., n] -> [...].
 
     >>> kendall(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])).round(3)
     np.float64(0.667)
     """
-    x, y, _ = _align(x, y)
+    check_finite("x", x)
+    check_finite("y", y)
+    x, y = np.broadcast_arrays(x, y)
     shape, n = x.shape[:-1], x.shape[-1]
     x, y = x.reshape(-1, n), y.reshape(-1, n)
     if n > MAX_PAIRWISE:
-        results = [kendalltau(*pair, nan_policy="omit") for pair in zip(x, y, strict=True)]
-        return np.reshape([result.statistic for result in results], shape)[()]
+        results = [kendalltau(*pair).statistic for pair in zip(x, y, strict=True)]
+        return np.reshape(results, shape)[()]
     first, second = np.triu_indices(n, 1)
-    taus = np.full(len(x), np.nan)
     step = max(1, PAIRS_PER_CHUNK // max(1, len(first)))
+    taus = np.empty(len(x))
     for start in range(0, len(x), step):
         part = slice(start, start + step)
-        # Pairs with NaN become ties on both sides, which tau-b skips.
-        signs = [np.nan_to_num(np.sign(v[part][:, first] - v[part][:, second])) for v in (x, y)]
+        signs = [np.sign(v[part][:, first] - v[part][:, second]) for v in (x, y)]
         counts = [np.abs(sign).sum(-1) for sign in signs]
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore"):
             taus[part] = (signs[0] * signs[1]).sum(-1) / np.sqrt(counts[0] * counts[1])
     return taus.reshape(shape)[()]
 
@@ -100,24 +95,23 @@ COEFFICIENTS: dict[str, Statistic] = {"pearson": pearson, "spearman": spearman, 
 
 
 def order_accuracy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the fraction of pairs not tied in x that y orders in the same way, [..., n] -> [...].
+    """Compute the fraction of pairs not tied in x that y orders in the same way, [..., n] -> [...].
 
     >>> order_accuracy(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
     array([0.66666667, 1.        ])
     """
     first, second = np.triu_indices(x.shape[-1], 1)
-    # x and y are NaN at the same positions. Their pairs count as tied.
-    signs = [np.nan_to_num(np.sign(values[..., first] - values[..., second])) for values in (x, y)]
+    signs = [np.sign(values[..., first] - values[..., second]) for values in (x, y)]
     untied = signs[0] != 0
     with np.errstate(invalid="ignore"):
         return ((signs[0] == signs[1]) & untied).sum(-1) / untied.sum(-1)
 
 
 def partial_pearson(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Return the partial correlation of x and y given z over the last axis, [..., n] -> [...].
+    """Compute the partial correlation of x and y given z over the last axis, [..., n] -> [...].
 
-    (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)) (Yule 1907). x, y and z must be NaN at the
-    same positions. The result is NaN if z determines x or y, or if fewer than 4 positions remain.
+    (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)) (Yule 1907). The result is NaN if z
+    determines x or y, or if there are fewer than 4 positions.
 
     >>> x, y, z = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4], [1, -1, -1, 1]])
     >>> partial_pearson(x, y, z).round(6)
@@ -125,20 +119,16 @@ def partial_pearson(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """
     xy, xz, yz = pearson(x, y), pearson(x, z), pearson(y, z)
     residuals = [1 - xz**2, 1 - yz**2]
+    defined = (np.minimum(*residuals) > MIN_RESIDUAL) & (x.shape[-1] >= MIN_SYSTEMS)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = (xy - xz * yz) / np.sqrt(residuals[0] * residuals[1])
-    defined = (np.minimum(*residuals) > MIN_RESIDUAL) & ((~np.isnan(x)).sum(-1) >= MIN_SYSTEMS)
     return np.where(defined, values, np.nan).clip(-1, 1)[()]
 
 
 def correlation(
-    human: np.ndarray,
-    metric: np.ndarray,
-    coefficient: str = "pearson",
-    level: str = "system",
-    missing: str = "drop",
+    human: np.ndarray, metric: np.ndarray, coefficient: str = "pearson", level: str = "system"
 ) -> float:
-    """Return the correlation of a metric with human scores, from -1 to 1.
+    """Correlate a metric with human scores, from -1 to 1.
 
     `coefficient` is "pearson", "spearman" or "kendall". The module docstring describes the rest.
     At the segment level, samples in which all human scores or all metric scores are equal are
@@ -151,44 +141,38 @@ def correlation(
     1.0
     """
     check_known("coefficient", coefficient, tuple(COEFFICIENTS))
-    grids = prepare_grids(level, missing, human=human, metric=metric)
+    grids = prepare_grids(level, human=human, metric=metric)
     return mean_over_samples(COEFFICIENTS[coefficient], grids, level)
 
 
-def calibrated_accuracy(human: np.ndarray, metric: np.ndarray, missing: str = "drop") -> float:
-    """Return the fraction of text pairs for which metric and humans agree on the order or a tie.
+def calibrated_accuracy(human: np.ndarray, metric: np.ndarray) -> float:
+    """Compute the fraction of text pairs whose order or tie the metric and humans agree on.
 
     Human scores are often tied, but metric scores rarely are. Therefore, metric differences up to
     a threshold count as ties. The threshold maximizes the accuracy on these data (Deutsch, Foster
-    and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). The result is NaN if
-    no sample has two texts with scores. See the module docstring for the arguments.
+    and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). The result is NaN
+    for a single system. See the module docstring for the arguments.
 
     >>> human = np.array([[1.0], [1.0], [3.0]])
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]]))
     1.0
     """
-    check_grids({"human": human, "metric": metric})
-    x, y = (grid.T for grid in common_scores([human, metric], missing)[0])
-    first, second = np.triu_indices(x.shape[-1], 1)
-    human_signs = np.sign(x[:, first] - x[:, second])  # [samples, pairs]
-    differences = y[:, first] - y[:, second]
-    present = ~np.isnan(human_signs + differences)
-    count = present.sum(-1, keepdims=True)
-    if not count.any():
+    x, y = prepare_grids("segment", human=human, metric=metric)
+    first, second = np.triu_indices(len(x), 1)
+    if not len(first):
         return math.nan
-    # Samples have equal weights, and so do the pairs within a sample.
-    weights = (present / np.maximum(count, 1) / (count > 0).sum())[present]
-    human_signs, differences = human_signs[present], differences[present]
+    human_signs = np.sign(x[first] - x[second]).ravel()  # [pairs * samples]
+    differences = (y[first] - y[second]).ravel()
     ordered = (np.sign(differences) == human_signs) & (human_signs != 0)
     # Gain in accuracy when the pairs with the smallest metric differences count as ties.
     order = np.argsort(np.abs(differences), kind="stable")
     distances = np.abs(differences)[order]
-    gains = np.cumsum((weights * ((human_signs == 0) * 1.0 - ordered))[order])
+    gains = np.cumsum(((human_signs == 0) * 1.0 - ordered)[order])
     thresholds = np.append(np.diff(distances) > 0, True)
     best = gains[thresholds].max()
     if distances[0] > 0:  # with a threshold of 0, there are no ties
         best = max(best, 0.0)
-    return float((weights * ordered).sum() + best)
+    return float((ordered.sum() + best) / len(differences))
 
 
 # From grids to vectors.
@@ -227,71 +211,51 @@ def check_finite(name: str, scores: np.ndarray) -> None:
         raise InputError(f"{name} must be finite, or NaN for missing scores, got an infinite score")
 
 
-def common_scores(
-    grids: Sequence[np.ndarray], missing: str = "drop"
-) -> tuple[list[np.ndarray], int]:
-    """Return the grids with NaN at the same positions, and the number of dropped samples.
+def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
+    """Drop the samples in which a system has no score, and return their number.
 
-    A sample is dropped if any system has no score or, with "available", if no system has a score.
     In grids of shape [texts], texts with a missing score are dropped. The result is [texts, 1].
     """
-    check_known("missing", missing, MISSING)
     grids = [np.asarray(grid, dtype=float) for grid in grids]
     present = ~np.any([np.isnan(grid) for grid in grids], axis=0)
     if present.ndim == 1:
         if present.sum() < 2:
             raise InputError(f"need at least two texts with no missing scores, got {present.sum()}")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
-    if missing == "available" and not present.any(1).all():
-        raise InputError("a system has no scores. Exclude it with exclude_systems.")
-    columns = present.any(0) if missing == "available" else present.all(0)
+    columns = present.all(0)
     if not columns.any():
         raise InputError(
             "no sample has scores for every system. Use --exclude-system to exclude systems that "
-            "lack scores (in Python: exclude_systems, or missing='available')."
+            "lack scores (in Python: exclude_systems)."
         )
-    return [np.where(present, g, np.nan)[:, columns] for g in grids], int((~columns).sum())
-
-
-def at_level(grids: Sequence[np.ndarray], level: str) -> list[np.ndarray]:
-    """Return the vectors to compare, [vectors, systems]: system means, or each sample's scores."""
-    if level == "system":
-        return [system_means(grid)[None] for grid in grids]
-    return [grid.T for grid in grids]
+    return [grid[:, columns] for grid in grids], int((~columns).sum())
 
 
 def mean_over_samples(statistic: Statistic, grids: Sequence[np.ndarray], level: str) -> float:
-    """Return the statistic of the system means, or its mean over the samples, ignoring NaN."""
-    values = statistic(*at_level(grids, level))
+    """Compute a statistic of the system means, or its mean over the samples, ignoring NaN."""
+    if level == "system":
+        return float(statistic(*map(system_means, grids)))
+    values = statistic(*(grid.T for grid in grids))
     return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan
 
 
 def system_means(grid: np.ndarray) -> np.ndarray:
-    """Return each system's mean score, ignoring NaN, [systems, samples] -> [systems].
+    """Compute each system's mean score, [systems, samples] -> [systems].
 
     Means are rounded relative to their maximum, so that systems with the same scores in a different
     order are tied.
 
-    >>> system_means(np.array([[1.0, 3.0], [5.0, np.nan]]))
-    array([2., 5.])
+    >>> system_means(np.array([[1.0, 3.0], [5.0, 4.0]]))
+    array([2. , 4.5])
     """
-    means: np.ndarray = np.nanmean(grid, axis=1)
-    maximum = float(np.nanmax(np.abs(means), initial=0.0))
+    means: np.ndarray = grid.mean(axis=1)
+    maximum = float(np.abs(means).max())
     digits = 12 - math.ceil(math.log10(maximum)) if 0 < maximum < math.inf else 12
     return means.round(min(max(digits, -300), 300))
 
 
-def prepare_grids(level: str, missing: str, **grids: np.ndarray) -> list[np.ndarray]:
+def prepare_grids(level: str, **grids: np.ndarray) -> list[np.ndarray]:
     """Check the grids and return their common scores."""
     check_grids(grids)
     check_levels([level], np.ndim(grids["human"]) > 1)
-    return common_scores(list(grids.values()), missing)[0]
-
-
-def _align(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Broadcast x and y, and set both to NaN where either is NaN. Also return a non-NaN mask."""
-    x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
-    check_finite("x", x)
-    check_finite("y", y)
-    present = ~(np.isnan(x) | np.isnan(y))
-    return np.where(present, x, np.nan), np.where(present, y, np.nan), present
+    return common_scores(list(grids.values()))[0]

@@ -28,20 +28,12 @@ import numpy.typing as npt
 
 from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.inputs import as_list
-from infolm_metric.tables import Row, cell, parse_pair, read_rows
+from infolm_metric.tables import Row, parse_pair, read_rows
 
 # Default column of human scores in rows without systems.
 SCORE = "score"
-# Other names of columns that probably contain the systems, the ids or the marks of human texts.
-LOOKALIKES = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for name, pattern in {
-        "system": r"(sys(tem)?|model|engine|submission)s?([\W_]*(id|name))?",
-        "id": r"(document|doc|segment|seg|sample|item|example|instance)s?([\W_]*(id|no|number))?"
-        r"|((question|prompt|text|source|sentence|row)[\W_]*)?ids?",
-        "is_human": r"is[\W_]*human",
-    }.items()
-}
+# Other names of a column that probably contains the systems.
+SYSTEM_NAMES = re.compile(r"(?i)(sys(tem)?|model|engine|submission)s?([\W_]*(id|name))?")
 INDEPENDENT = (
     "pass --system-column none (in Python: system_column=False) to treat all rows as independent "
     "texts"
@@ -60,22 +52,22 @@ class Ratings:
     Attributes:
         systems: system names. Empty if the systems are unknown.
         samples: sample ids.
-        human: criterion -> grid of human scores, higher is better.
-        metrics: name of another metric -> grid of its scores.
+        indices: system index and sample index of each row, int64 [rows, 2].
         predictions: the texts, [rows].
         references: references of each text, [rows].
-        indices: system index and sample index of each row, int64 [rows, 2].
         human_texts: number of rows that were skipped because a human wrote the text.
+        human: criterion -> grid of human scores, higher is better.
+        metrics: name of another metric -> grid of its scores.
     """
 
     systems: tuple[str, ...]
     samples: tuple[str, ...]
-    human: Mapping[str, np.ndarray]
-    metrics: Mapping[str, np.ndarray] = field(default_factory=dict)
+    indices: np.ndarray
     predictions: tuple[str, ...] = ()
     references: tuple[tuple[str, ...], ...] = ()
-    indices: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
     human_texts: int = 0
+    human: Mapping[str, np.ndarray] = field(default_factory=dict)
+    metrics: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def grid(self, values: Sequence[float] | np.ndarray) -> np.ndarray:
         """Arrange `values`, one per row, as a grid. NaN if a system has no row for a sample.
@@ -138,10 +130,9 @@ def read_ratings(
         or systems, the sample ids are the row numbers.
 
     Raises:
-        InputError: a column is missing or has a similar name, a score is not a finite
-            number, two rows have the same system and sample, there are fewer than two systems or
-            samples, all scores of a criterion or metric are equal, or a system or id to exclude
-            does not occur.
+        InputError: a column is missing or has a similar name, a score is not a finite number, two
+            rows have the same system and sample, there are fewer than two systems or samples, all
+            scores of a criterion or metric are equal, or a system or id to exclude does not occur.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -155,47 +146,220 @@ def read_ratings(
     }
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_locate_rows(rows))
-    used = {*(criteria or ()), *metrics, candidate_column, *reference_columns} - LOOKALIKES.keys()
-    names = list(dict.fromkeys(name for _, row in table for name in row if name not in used))
-    system = _find_system(file, names, system_column, bool(exclusions["system"]))
-    sample = _find_id(file, table, names, id_column, bool(system or exclusions["id"]))
-    rows_by_key, human_texts = _index_rows(
-        table, system, sample, exclusions, independent=system_column is False
-    )
-    table = list(rows_by_key.values())
+    used = {*(criteria or ()), *metrics, candidate_column, *reference_columns}
+    columns = [name for name in _columns(table) if name not in used - {"system", "id"}]
+    system = _find_system(file, columns, system_column, bool(exclusions["system"]))
+    sample = id_column or ("id" if system or exclusions["id"] or "id" in columns else None)
+    independent = system_column is False
+    outputs, human_texts = _select_rows(table, system, sample, exclusions, independent)
+    table = list(outputs.values())
     pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table if texts]
-    score_is_human = not system and SCORE not in metrics
-    human: dict[str, list[float]] = {}
-    if table and criteria is not None:
-        human = _read_human_scores(table, criteria, score_is_human)
-    metric_scores = _read_scores(table, "metrics", metrics) if table else {}
-    systems, samples = (_enumerate(key[axis] for key in rows_by_key) for axis in (0, 1))
-    for name, values in ((system, systems), (sample or "texts", samples)):
+    systems, samples = (list(dict.fromkeys(key[axis] for key in outputs)) for axis in (0, 1))
+    for name, values in ((system, systems), (sample, samples)):
         if len(values) < 2 and (values is samples or (system and correlated)):
             skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
             unit = f"values of {name!r}" if system else "texts"
-            raise InputError(
-                f"{file}the table must have at least two {unit}, got {len(values)}{skipped}. "
-                "Add rows."
-            )
-    if overlap := human.keys() & metric_scores.keys():
+            raise InputError(f"{file}need at least two {unit}, got {len(values)}{skipped}.")
+    scores = {"human": {}, "metrics": _read_scores(table, "metrics", metrics)}
+    if criteria is not None:
+        scores["human"] = _read_human_scores(table, criteria, not system and SCORE not in metrics)
+    if overlap := scores["human"].keys() & scores["metrics"].keys():
         raise InputError(f"{file}{min(overlap)!r} is both a criterion and a metric. Rename one.")
     if correlated:
-        for name, scores in {**human, **metric_scores}.items():
-            check_varies(f"{file}column {name!r}", scores)
+        for name, column in {**scores["human"], **scores["metrics"]}.items():
+            check_varies(f"{file}column {name!r}", column)
+    rows_of, columns_of = ({name: i for i, name in enumerate(axis)} for axis in (systems, samples))
     ratings = Ratings(
         systems=tuple(systems) if system else (),
         samples=tuple(samples),
-        human={},
+        indices=np.array([[rows_of[one], columns_of[other]] for one, other in outputs]),
         predictions=tuple(prediction for prediction, _ in pairs),
         references=tuple(tuple(references) for _, references in pairs),
-        indices=np.asarray([(systems[system], samples[sample]) for system, sample in rows_by_key]),
         human_texts=human_texts,
     )
-    return replace(
-        ratings,
-        human={name: ratings.grid(scores) for name, scores in human.items()},
-        metrics={name: ratings.grid(scores) for name, scores in metric_scores.items()},
+    human = {name: ratings.grid(column) for name, column in scores["human"].items()}
+    others = {name: ratings.grid(column) for name, column in scores["metrics"].items()}
+    return replace(ratings, human=human, metrics=others)
+
+
+# Rows and columns.
+
+
+def _locate_rows(rows: Any) -> Iterator[Row]:
+    """Yield each row with its location, for error messages, and with a column per score."""
+    table = read_rows(fspath(rows)) if isinstance(rows, str | PathLike) else None
+    for where, row in table or ((f"row {number}", row) for number, row in enumerate(rows, 1)):
+        if not isinstance(row, Mapping):
+            raise InputError(f"{where} must be a dictionary, got {type(row).__name__}")
+        flat = {str(name): value for name, value in row.items()}
+        for group in ("human", "metrics"):
+            if scores := _parse_mapping(where, group, flat.get(group)):
+                del flat[group]
+                flat |= {f"{group}.{name}": value for name, value in scores.items()}
+        yield where, flat
+
+
+def _parse_mapping(where: str, group: str, value: object) -> Mapping[str, Any]:
+    """Return the mapping in a cell. A string can contain a JSON or Python dictionary."""
+    if isinstance(value, str) and value.startswith("{"):
+        for parse in (json.loads, ast.literal_eval):
+            with suppress(SyntaxError, TypeError, ValueError):
+                return dict(parse(value))
+        raise InputError(
+            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}. Or use "
+            f"one column per score, named {group}.NAME."
+        )
+    return value if isinstance(value, Mapping) else {}
+
+
+def _columns(table: Iterable[Row]) -> list[str]:
+    return list(dict.fromkeys(name for _, row in table for name in row))
+
+
+def _find_system(
+    file: str, columns: Sequence[str], column: str | Literal[False] | None, required: bool
+) -> str | None:
+    """Find the column of systems, or None if there is none. A similar name is an error."""
+    if column is not None:
+        return column or None
+    similar = next(filter(SYSTEM_NAMES.fullmatch, columns), None)
+    if similar and "system" not in columns:
+        raise InputError(
+            f"{file}no column is named 'system'. If {similar!r} contains systems, pass "
+            f"--system-column {similar} (in Python: system_column={similar!r}). Otherwise, "
+            f"{INDEPENDENT}."
+        )
+    return "system" if required or "system" in columns else None
+
+
+def _select_rows(
+    table: Sequence[Row],
+    system_column: str | None,
+    id_column: str | None,
+    exclusions: Mapping[str, Collection[str]],
+    independent: bool,
+) -> tuple[dict[tuple[str, str], Row], int]:
+    """Return the system outputs by (system, sample), and the number of human texts.
+
+    If the rows are `independent`, each one is a sample, regardless of its id.
+    """
+    numbers = [str(number) for number in range(1, len(table) + 1)]
+    systems = [_parse_name(*row, system_column) if system_column else "" for row in table]
+    ids = [_parse_name(*row, id_column) for row in table] if id_column else numbers
+    for (role, values), names in zip(exclusions.items(), (systems, ids), strict=True):
+        for value in sorted(values):
+            check_known(f"{role} to exclude", value, list(dict.fromkeys(names)))
+    texts: dict[tuple[str, str], Row] = {}
+    human_texts = 0
+    for system, sample, number, row in zip(systems, ids, numbers, table, strict=True):
+        key = (system, number if independent else sample)
+        if _is_human(*row):
+            human_texts += 1
+        elif system not in exclusions["system"] and sample not in exclusions["id"]:
+            if key in texts:
+                problem, remedy = f"system {system!r} already has a text", "Remove one of them"
+                if not system_column:
+                    problem = "no column is named 'system', but there is already a text"
+                    remedy = "If several systems wrote these texts, pass --system-column NAME (in "
+                    remedy += f"Python: system_column). Otherwise, {INDEPENDENT}"
+                raise InputError(
+                    f"{row[0]}: {problem} for {id_column} {sample!r} in {texts[key][0]}. {remedy}."
+                )
+            texts[key] = row
+    return texts, human_texts
+
+
+def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
+    if column not in row:
+        raise InputError(
+            f"{where}: no column {column!r}. Select the columns with --system-column and "
+            "--id-column (in Python: system_column and id_column). Available: "
+            f"{', '.join(map(repr, row))}."
+        )
+    value = row[column]
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
+        raise InputError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
+    return _format_name(value)
+
+
+def _format_name(value: object) -> str:
+    """Format a system name or a sample id as a string.
+
+    >>> _format_name("1.0"), _format_name(1.0), _format_name(1)
+    ('1.0', '1', '1')
+    """
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _is_human(where: str, row: Mapping[str, object]) -> bool:
+    """Return True if a human wrote the text of the row."""
+    word = str(row.get("is_human", "")).casefold()
+    if word not in TRUE + FALSE:
+        raise InputError(f"{where}: 'is_human' must be true or false, got {word!r}")
+    return word in TRUE
+
+
+# Scores.
+
+
+def _read_human_scores(
+    table: Sequence[Row], criteria: Sequence[str], score_is_human: bool
+) -> dict[str, list[float]]:
+    """Read the scores of each criterion. The column "score" may be used if there are no others."""
+    default = (SCORE,) if score_is_human else ()
+    if scores := _read_scores(table, "human", criteria, default):
+        return scores
+    raise InputError(
+        f"{table[0][0]}: no human scores. Add 'human': {{criterion: score}} or columns named "
+        "'human.CRITERION', or select columns with --criterion (in Python: criteria). The columns "
+        f"are {', '.join(map(repr, _columns(table)))}."
+    )
+
+
+def _read_scores(
+    table: Sequence[Row], group: str, names: Sequence[str], default: Sequence[str] = ()
+) -> dict[str, list[float]]:
+    """Read the scores with the given names, [rows] each.
+
+    Without names, read all scores in `group`, or if there are none, the columns in `default`.
+    """
+    columns, prefix = _columns(table), f"{group}."
+    in_group = [name.removeprefix(prefix) for name in columns if name.startswith(prefix)]
+    scores = {}
+    for name in names or in_group or [name for name in default if name in columns]:
+        column = prefix + name if name in in_group else name
+        if column not in columns:
+            raise InputError(
+                f"{table[0][0]}: no score {name!r} in {group!r} and no such column. "
+                f"Available: {', '.join(map(repr, columns))}."
+            )
+        scores[name] = [parse_score(where, name, row.get(column)) for where, row in table]
+    return scores
+
+
+def parse_score(where: str, column: str, value: Any) -> float:
+    """Parse the score in a cell. An empty cell is NaN.
+
+    Strings are decimal numbers in ASCII, such as "3.5", ".5", "+4" or "1e-3".
+
+    >>> parse_score("line 2", "bleu", "0.5"), parse_score("line 3", "bleu", None)
+    (0.5, nan)
+    >>> parse_score("line 4", "bleu", "3,5")
+    Traceback (most recent call last):
+    infolm_metric.InputError: line 4: column 'bleu' must contain finite numbers, got '3,5'. ...
+    """
+    if value is None or value == "":
+        return math.nan
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    # float() also accepts underscores and digits of other scripts.
+    if is_number or (isinstance(value, str) and value.isascii() and "_" not in value):
+        with suppress(OverflowError, ValueError):
+            if math.isfinite(score := float(value)):
+                return score
+    raise InputError(
+        f"{where}: column {column!r} must contain finite numbers, got {value!r}. Write numbers "
+        "like 3.5 or 1000, without units, and leave missing scores empty (in JSON: null)."
     )
 
 
@@ -215,217 +379,3 @@ def check_varies(name: str, values: npt.ArrayLike) -> None:
             f"{name}: all {len(scores)} values are {scores[0]:g}, so correlations are undefined. "
             "Leave it out."
         )
-
-
-def parse_score(where: str, column: str, value: Any) -> float:
-    """Return the score in a cell, or NaN if the cell is empty.
-
-    Strings are decimal numbers in ASCII, such as "3.5", ".5", "+4" or "1e-3".
-
-    >>> parse_score("line 2", "bleu", "0.5"), parse_score("line 3", "bleu", None)
-    (0.5, nan)
-    >>> parse_score("line 4", "bleu", "3,5")
-    Traceback (most recent call last):
-    infolm_metric.InputError: line 4: column 'bleu' must contain numbers, got '3,5'. Use a ...
-    """
-    if value is None or value == "":
-        return math.nan
-    expected = "numbers"
-    is_text = isinstance(value, str)
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    # float() also accepts underscores and digits of other scripts.
-    if is_number or (is_text and value.isascii() and "_" not in value):
-        with suppress(OverflowError, ValueError):
-            if math.isfinite(score := float(value)):
-                return score
-            expected = "finite numbers"
-    remedy = _score_remedy(value) if is_text else "Leave missing scores empty (in JSON: null)."
-    raise InputError(f"{where}: column {column!r} must contain {expected}, got {value!r}. {remedy}")
-
-
-def _score_remedy(text: str) -> str:
-    """Return advice for a cell that does not contain a number."""
-    if re.search(r"\d,\d|^,\d|\d,$", text):
-        return "Use a decimal point, and no separators of thousands: 3.5 or 1000."
-    if re.search(r"\d *[%/]", text):
-        return "Write a number without a unit or a maximum, on the same scale in all rows."
-    return "Leave missing scores empty (in JSON: null)."
-
-
-def _locate_rows(rows: Any) -> Iterator[Row]:
-    """Yield each row with its location, for error messages."""
-    if isinstance(rows, str | PathLike):
-        yield from read_rows(fspath(rows))
-        return
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, Mapping):
-            raise InputError(f"row {number} must be a dictionary, got {type(row).__name__}")
-        yield f"row {number}", row
-
-
-def _lookalike(role: str, names: Sequence[object]) -> Any:
-    """Return the first column that looks like `role`, or None if there is none or `role` exists."""
-    matches = (name for name in names if LOOKALIKES[role].fullmatch(str(name)))
-    return None if role in names else next(matches, None)
-
-
-def _find_system(
-    file: str, names: Sequence[object], column: str | Literal[False] | None, required: bool
-) -> str | None:
-    """Return the column of systems, or None if there is none."""
-    if name := _lookalike("is_human", names):
-        raise InputError(f"{file}the column {name!r} must be named 'is_human'. Rename it.")
-    if column is None and (name := _lookalike("system", names)):
-        raise InputError(
-            f"{file}no column is named 'system'. If {name!r} contains systems, pass "
-            f"--system-column {name} (in Python: system_column={name!r}). Otherwise, {INDEPENDENT}."
-        )
-    if column is not None:
-        return column or None
-    return "system" if required or "system" in names else None
-
-
-def _find_id(
-    file: str, table: Sequence[Row], names: Sequence[object], column: str | None, required: bool
-) -> str | None:
-    """Return the column of sample ids, or None if there is none and it is not required."""
-    name = _lookalike("id", names)
-    if required and name and not column:
-        raise InputError(
-            f"{file}no column is named 'id'. If {name!r} contains sample ids, pass --id-column "
-            f"{name} (in Python: id_column={name!r}). Otherwise, add a column 'id'."
-        )
-    if name and not all(_is_name(row.get(name)) for _, row in table):
-        name = None  # probably not a column of ids
-    return column or ("id" if required or "id" in names else name)
-
-
-def _index_rows(
-    table: Iterable[Row],
-    system_column: str | None,
-    id_column: str | None,
-    exclusions: Mapping[str, Collection[str]],
-    independent: bool,
-) -> tuple[dict[tuple[str, str], Row], int]:
-    """Return the system outputs by (system, sample), and the number of human texts.
-
-    If the rows are `independent`, each one is a sample, regardless of its id.
-    """
-    names: dict[str, dict[str, None]] = {"system": {}, "id": {}}
-    texts: dict[tuple[str, str], Row] = {}
-    human_texts = 0
-    for number, (where, row) in enumerate(table, 1):
-        system = _parse_name(where, row, system_column) if system_column else ""
-        sample = _parse_name(where, row, id_column) if id_column else str(number)
-        names["system"][system] = names["id"][sample] = None
-        if _is_human(where, row):
-            human_texts += 1
-        elif system not in exclusions["system"] and sample not in exclusions["id"]:
-            key = (system, str(number) if independent else sample)
-            if key in texts and system_column:
-                raise InputError(
-                    f"{where}: system {system!r} already has a text for id {sample!r} in "
-                    f"{texts[key][0]}. Remove one of them."
-                )
-            if key in texts:
-                raise InputError(
-                    f"{where}: {id_column!r} is {sample!r} as in {texts[key][0]}, but no column is "
-                    "named 'system'. If several systems wrote these texts, pass --system-column "
-                    f"NAME (in Python: system_column). Otherwise, {INDEPENDENT}."
-                )
-            texts[key] = where, row
-    for column, values in exclusions.items():
-        for value in sorted(values):
-            check_known(f"{column} to exclude", value, list(names[column]))
-    return texts, human_texts
-
-
-def _enumerate(names: Iterable[str]) -> dict[str, int]:
-    """Return the distinct names with their indices, in order of first occurrence."""
-    return {name: index for index, name in enumerate(dict.fromkeys(names))}
-
-
-def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
-    value = cell(where, row, column)
-    if not _is_name(value):
-        raise InputError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
-    return _format_name(value)
-
-
-def _is_name(value: object) -> bool:
-    """Return True for a string that is not empty, or a whole number."""
-    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    return (isinstance(value, str) or whole) and not isinstance(value, bool) and value != ""
-
-
-def _format_name(value: object) -> str:
-    """Return a system name or a sample id as a string.
-
-    >>> _format_name("1.0"), _format_name(1.0), _format_name(1)
-    ('1.0', '1', '1')
-    """
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
-
-
-def _is_human(where: str, row: Mapping[str, object]) -> bool:
-    """Return True if a human wrote the text of the row."""
-    word = str(row.get("is_human", "")).casefold()
-    if word not in TRUE + FALSE:
-        raise InputError(f"{where}: 'is_human' must be true or false, got {word!r}")
-    return word in TRUE
-
-
-def _collect_scores(where: str, row: Mapping[str, object], group: str) -> dict[str, Any]:
-    """Return a row's scores in `group`, from a nested mapping or columns named GROUP.NAME."""
-    nested, prefix = _parse_mapping(where, group, row.get(group)), f"{group}."
-    flat = {str(key).removeprefix(prefix): row[key] for key in row if str(key).startswith(prefix)}
-    return {**flat, **nested}
-
-
-def _parse_mapping(where: str, group: str, value: object) -> Mapping[str, Any]:
-    """Return the mapping in a cell. A string can contain a JSON or Python dictionary."""
-    if isinstance(value, str) and value.startswith("{"):
-        for parse in (json.loads, ast.literal_eval):
-            with suppress(SyntaxError, TypeError, ValueError):
-                return dict(parse(value))
-        raise InputError(
-            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}. Or use "
-            f"one column per score, named {group}.NAME."
-        )
-    return value if isinstance(value, Mapping) else {}
-
-
-def _read_human_scores(
-    table: Sequence[Row], criteria: Sequence[str], score_is_human: bool
-) -> dict[str, list[float]]:
-    """Return the scores of each criterion, [rows] each.
-
-    With `score_is_human`, the column "score" is used if there are no other human scores.
-    """
-    scores = _read_scores(table, "human", criteria)
-    if not scores and score_is_human and any(SCORE in row for _, row in table):
-        scores = _read_scores(table, "human", [SCORE])
-    if not scores:
-        where, row = table[0]
-        raise InputError(
-            f"{where}: no human scores. Add 'human': {{criterion: score}} or columns named "
-            "'human.CRITERION', or select columns with --criterion (in Python: criteria). The "
-            f"columns are {', '.join(map(repr, row))}."
-        )
-    return scores
-
-
-def _read_scores(table: Sequence[Row], group: str, names: Sequence[str]) -> dict[str, list[float]]:
-    """Return the scores with the given names (default: all names in `group`), [rows] each."""
-    groups = [_collect_scores(*row, group) for row in table]
-    rows = [(where, {**row, **scores}) for (where, row), scores in zip(table, groups, strict=True)]
-    names = names or list(dict.fromkeys(name for scores in groups for name in scores))
-    for name in names:
-        if not any(name in row for _, row in rows):
-            raise InputError(
-                f"{rows[0][0]}: no score {name!r} in {group!r} and no such column. "
-                f"Available: {', '.join(map(repr, rows[0][1]))}."
-            )
-    return {
-        name: [parse_score(where, name, row.get(name)) for where, row in rows] for name in names
-    }

@@ -8,21 +8,23 @@ evaluated on the same resamples, so that their differences can be tested. `resam
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, product
 
 import numpy as np
+from scipy.stats import bootstrap
 from scipy.stats import t as student
 
-from infolm_metric.core.checks import InputError, check_known, check_whole
+from infolm_metric.core.checks import InputError, check_at_least, check_known, check_whole
 from infolm_metric.meta_evaluation import correlations
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
 SIGNIFICANCE_LEVEL = 0.05
 SCORES_PER_CHUNK = 1 << 23  # limits the memory that a chunk of resamples uses
+MIN_SYSTEMS = 4  # for Williams' test
 TOLERANCE = 1e-12  # smaller differences are rounding errors, for example from percentages
 
 
@@ -38,11 +40,9 @@ class Draws:
 
 
 def draw(
-    systems: int, samples: int, resamples: int = RESAMPLES, seed: int = 0, axes: str = "both"
+    systems: int, samples: int, resamples: int = RESAMPLES, seed: int = 0, both: bool = True
 ) -> Draws:
-    """Resample systems and samples with replacement.
-
-    `axes` is "both", "samples" or "systems".
+    """Resample systems and samples with replacement, or only the systems.
 
     >>> draws = draw(3, 5, resamples=2)
     >>> draws.systems.shape, draws.samples.sum(1)
@@ -51,13 +51,11 @@ def draw(
     check_whole("resamples", resamples)
     check_whole("seed", seed, least=0)
     random = np.random.default_rng(seed)
-    rows = np.tile(np.arange(systems), (resamples, 1))
-    counts = np.ones((resamples, samples), dtype=np.int64)
-    if axes != "samples":
-        rows = random.integers(systems, size=(resamples, systems))
-    if axes != "systems":
-        counts = random.multinomial(samples, np.full(samples, 1 / samples), size=resamples)
-    return Draws(rows, counts)
+    rows = random.integers(systems, size=(resamples, systems))
+    if not both:
+        return Draws(rows, np.ones((resamples, samples), dtype=np.int64))
+    chances = np.full(samples, 1 / samples)
+    return Draws(rows, random.multinomial(samples, chances, size=resamples))
 
 
 def resample(
@@ -66,12 +64,13 @@ def resample(
     draws: Draws,
     level: str = "system",
 ) -> np.ndarray:
-    """Return a statistic for each resample of grids from `common_scores`, [resamples].
+    """Compute a statistic for each resample of grids from `common_scores`, [resamples].
 
     The value is NaN if the statistic is not defined, as for a resample with a single system.
     """
     if level == "system":
-        return statistic(*(_resample_means(grid, draws) for grid in grids))
+        means = (draws.samples @ grid.T / grid.shape[1] for grid in grids)
+        return statistic(*(np.take_along_axis(mean, draws.systems, axis=1) for mean in means))
     values = np.empty(len(draws.systems))
     step = max(1, SCORES_PER_CHUNK // grids[0].size)
     for start in range(0, len(values), step):
@@ -80,22 +79,13 @@ def resample(
         # [resamples, samples, systems] -> [resamples, samples]
         coefficients = statistic(*(grid[systems].swapaxes(1, 2) for grid in grids))
         weights = np.where(np.isnan(coefficients), 0, samples)
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore"):
             values[part] = (np.nan_to_num(coefficients) * weights).sum(-1) / weights.sum(-1)
     return values
 
 
-def _resample_means(grid: np.ndarray, draws: Draws) -> np.ndarray:
-    """Return the means of the drawn systems over the drawn samples, [resamples, systems]."""
-    sums = draws.samples @ np.nan_to_num(grid).T
-    counts = draws.samples @ (~np.isnan(grid)).T.astype(np.int64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = sums / counts
-    return np.take_along_axis(means, draws.systems, axis=1)
-
-
 def percentile_interval(values: np.ndarray) -> tuple[float, float]:
-    """Return the ends of the 95% percentile interval, ignoring NaN.
+    """Compute the ends of the 95% percentile interval, ignoring NaN.
 
     >>> low, high = percentile_interval(np.arange(201.0))
     >>> round(low, 6), round(high, 6)
@@ -109,7 +99,7 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def mean_interval(scores: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """Return the ends of Student's 95% interval for the mean of at least two scores, [samples].
+    """Compute the ends of Student's 95% interval for the mean of at least two scores, [samples].
 
     >>> low, high = mean_interval([1.0, 2.0, 3.0])
     >>> round(low, 3), round(high, 3)
@@ -122,7 +112,7 @@ def mean_interval(scores: Sequence[float] | np.ndarray) -> tuple[float, float]:
 
 
 def difference_p_value(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the two-sided bootstrap p-value for the difference between two statistics.
+    """Compute the two-sided bootstrap p-value for the difference between two statistics.
 
     This is twice the fraction of resamples on the rarer side of 0, or NaN if no resample has both
     values. One is added to the numerator and the denominator, so that the p-value is never 0
@@ -161,11 +151,18 @@ def paired_bootstrap(
     >>> paired_bootstrap([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
     """
+    check_whole("resamples", resamples)
     differences = _paired_differences(scores, other)
-    counts = draw(1, len(differences), resamples, seed, "samples").samples
-    mean = differences.mean()
-    deviations = np.abs(counts @ differences / len(differences) - mean)
-    threshold = abs(mean) - _rounding_error(differences)
+    result = bootstrap(
+        (differences,),
+        np.mean,
+        n_resamples=resamples,
+        batch=max(1, SCORES_PER_CHUNK // len(differences)),
+        method="percentile",
+        rng=seed,
+    )
+    deviations = np.abs(result.bootstrap_distribution - differences.mean())
+    threshold = abs(differences.mean()) - TOLERANCE * np.abs(differences).max()
     return float(((deviations >= threshold).sum() + 1) / (resamples + 1))
 
 
@@ -186,9 +183,9 @@ def approximate_randomization(
     """
     check_whole("resamples", resamples)
     differences = _paired_differences(scores, other)
-    threshold = abs(differences.sum()) - len(differences) * _rounding_error(differences)
+    threshold = abs(differences.sum()) - TOLERANCE * np.abs(differences).sum()
     if 2 ** len(differences) <= resamples:
-        every = np.asarray(list(itertools.product((1, -1), repeat=len(differences))))
+        every = np.asarray(list(product((1, -1), repeat=len(differences))))
         return float((np.abs(every @ differences) >= threshold).mean())
     random = np.random.default_rng(seed)
     count, step = 0, max(1, SCORES_PER_CHUNK // len(differences))
@@ -199,7 +196,7 @@ def approximate_randomization(
 
 
 def system_verdict(difference: float, p_value: float, higher_is_better: bool) -> str:
-    """Return the verdict on a system: "better" or "worse" if p < 0.05, otherwise "unsure".
+    """Call a system "better" or "worse" if p < 0.05, otherwise "unsure".
 
     `difference` is the system's mean score minus the other system's mean score, and `p_value` is
     two-sided.
@@ -213,22 +210,16 @@ def system_verdict(difference: float, p_value: float, higher_is_better: bool) ->
 
 
 def soft_pairwise_accuracy(
-    human: np.ndarray,
-    metric: np.ndarray,
-    missing: str = "drop",
-    *,
-    permutations: int = RESAMPLES,
-    seed: int = 0,
+    human: np.ndarray, metric: np.ndarray, *, permutations: int = RESAMPLES, seed: int = 0
 ) -> float:
-    """Return how well the metric's confidence in system rankings agrees with the humans', 0 to 1.
+    """Compute how well the metric's confidence in system rankings agrees with the humans', 0 to 1.
 
     This is the mean of 1 - |p_human - p_metric| over all pairs of systems, or NaN for a single
     system (Thompson, Mathur, Deutsch and Khayrallah 2024, reported by WMT since 2024). p is the
     one-sided p-value from the paired permutation test over samples. It is near 0 if the first
     system is clearly better, and near 1 if the second system is. All tests use the same
-    permutations. `human` and `metric` (float64 [systems, samples]) and `missing` are as in
-    `correlation`, and the same exceptions are raised. "available" compares two systems on the
-    samples that both have.
+    permutations. `human` and `metric` (float64 [systems, samples]) are as in `correlation`, and the
+    same exceptions are raised.
 
     >>> human = np.random.default_rng(0).normal(size=(5, 40)) + np.arange(5.0)[:, None]
     >>> soft_pairwise_accuracy(human, 10 * human)
@@ -236,7 +227,7 @@ def soft_pairwise_accuracy(
     """
     check_whole("permutations", permutations)
     check_whole("seed", seed, least=0)
-    grids = correlations.prepare_grids("system", missing, human=human, metric=metric)
+    grids = correlations.prepare_grids("system", human=human, metric=metric)
     if len(grids[0]) < 2:
         return math.nan
     signs = _draw_signs(np.random.default_rng(seed), permutations, grids[0].shape[1])
@@ -247,8 +238,8 @@ def soft_pairwise_accuracy(
 def _one_sided_p_values(grid: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Test whether the first system of each pair is better, [systems, samples] -> [pairs]."""
     first, second = np.triu_indices(len(grid), 1)
-    differences = np.nan_to_num(grid[first] - grid[second])  # a missing score favors neither system
-    slack = 1e-12 * np.abs(differences).sum(1)  # counts ties despite rounding errors
+    differences = grid[first] - grid[second]
+    slack = TOLERANCE * np.abs(differences).sum(1)  # counts ties despite rounding errors
     permuted_sums = signs @ differences.T  # [permutations, pairs]
     return (permuted_sums >= differences.sum(1) - slack).mean(0)
 
@@ -256,11 +247,6 @@ def _one_sided_p_values(grid: np.ndarray, signs: np.ndarray) -> np.ndarray:
 def _draw_signs(random: np.random.Generator, permutations: int, samples: int) -> np.ndarray:
     """Draw 1 (keep) or -1 (swap) for each sample, [permutations, samples]."""
     return random.integers(2, size=(permutations, samples), dtype=np.int8) * 2 - 1
-
-
-def _rounding_error(differences: np.ndarray) -> float:
-    """Return the tolerance for rounding errors when means are compared."""
-    return float(1e-12 * np.abs(differences).max())
 
 
 def _paired_differences(
@@ -308,13 +294,11 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     >>> round(test.statistic, 3), round(test.p_value, 3)
     (1.361, 0.187)
     """
-    if n < 4:
-        raise InputError(f"Williams' test needs at least 4 systems, got {n}")
+    check_at_least("number of systems for Williams' test", n, MIN_SYSTEMS)
     if any(math.isnan(r) for r in (r12, r13, r23)):
         return WilliamsTest(math.nan, math.nan)
-    for name, r in (("r12", r12), ("r13", r13), ("r23", r23)):
-        if not -1 <= r <= 1:
-            raise InputError(f"{name} must be in [-1, 1], got {r}")
+    if max(map(abs, (r12, r13, r23))) > 1:
+        raise InputError(f"r12, r13 and r23 must be in [-1, 1], got {r12}, {r13} and {r23}")
     # Determinant of the correlation matrix. Rounding errors can make it negative.
     k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
     variance = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
@@ -330,10 +314,9 @@ def compare_metrics(
 ) -> WilliamsTest:
     """Test whether two metrics differ in their correlation with human scores (Williams' test).
 
-    `human`, `one` and `other` are mean scores, float64 [systems], higher is better. Systems with a
-    missing mean (NaN) are skipped. `coefficient` is "pearson", "spearman" or "kendall". Raises
-    InputError if fewer than 4 systems have all means, the lists differ in length or contain
-    infinities, or the coefficient is unknown.
+    `human`, `one` and `other` are mean scores, float64 [systems], higher is better. `coefficient`
+    is "pearson", "spearman" or "kendall". The result is NaN for fewer than 4 systems. Raises
+    InputError if the lists differ in length or contain infinities, or the coefficient is unknown.
 
     >>> human = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     >>> good, bad = human + [0.1, -0.1, 0.1, 0, 0.1, -0.1], np.array([3.0, 1, 2, 6, 4, 5])
@@ -341,14 +324,12 @@ def compare_metrics(
     True
     """
     check_known("coefficient", coefficient, tuple(correlations.COEFFICIENTS))
-    lists = {"human": human, "one": one, "other": other}
-    correlations.check_grids(lists)
-    if np.ndim(human) != 1:
-        raise InputError(f"human must have the shape [systems], got {list(np.shape(human))}")
-    means = np.asarray([*lists.values()], dtype=float)
-    x, y, z = means[:, ~np.isnan(means).any(0)]
+    correlations.check_grids({"human": human, "one": one, "other": other})
+    if len(human) < MIN_SYSTEMS:
+        return WilliamsTest(math.nan, math.nan)
     r = correlations.COEFFICIENTS[coefficient]
-    return williams_test(float(r(x, y)), float(r(x, z)), float(r(y, z)), len(x))
+    r12, r13, r23 = (float(r(*pair)) for pair in combinations((human, one, other), 2))
+    return williams_test(r12, r13, r23, len(human))
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

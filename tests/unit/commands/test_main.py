@@ -151,7 +151,6 @@ OVERWRITING = [
     ("attack", "data.jsonl", "-o", "data.jsonl"),
     ("robustness", "data.jsonl", "-o", "data.jsonl"),
     ("correlate", "data.jsonl", "-o", "data.jsonl"),
-    ("correlate", "data.jsonl", "--plot", "data.jsonl"),
     ("compare", "sys.txt", "ref2.txt", "-r", "ref.txt", "-o", "ref2.txt"),
 ]
 

@@ -40,27 +40,24 @@ def grids(systems=6, samples=8):
 
 
 @pytest.mark.parametrize("level", ["system", "segment"])
-@pytest.mark.parametrize("missing", ["drop", "available"])
-def test_every_cell_equals_its_statistic_computed_separately(level, missing):
+def test_every_cell_equals_its_statistic_computed_separately(level):
     human, metrics, length = grids()
     human["fluency"][1, 2] = metrics["bleu"][3, 4] = np.nan
-    options = {"missing": missing, "resamples": 60, "seed": 3}
-    table = agreement(human, metrics, against=["bleu"], length=length, **options)
+    table = agreement(human, metrics, against=["bleu"], length=length, resamples=60, seed=3)
     # Metrics are compared on the samples that all of them have scored.
     all_grids = [human["fluency"], metrics["mine"], metrics["bleu"], length]
-    human_scores, scores, bleu, characters = common_scores(all_grids, missing)[0]
+    human_scores, scores, bleu, characters = common_scores(all_grids)[0]
     draws = draw(*human_scores.shape, 60, 3)
     for name, function in COEFFICIENTS.items():
         cell = table.find("mine", "fluency", level, name)
-        arguments = human_scores, scores, name, level, "available"
-        assert cell.value == pytest.approx(correlation(*arguments))
+        assert cell.value == pytest.approx(correlation(human_scores, scores, name, level))
         values = [
             resample(function, [human_scores, metric], draws, level) for metric in (scores, bleu)
         ]
         assert (cell.low, cell.high) == pytest.approx(percentile_interval(values[0]))
         expected = difference_p_value(*values)
         if level == "system":
-            means = (np.nanmean(grid, 1).round(10) for grid in (human_scores, scores, bleu))
+            means = (grid.mean(1).round(10) for grid in (human_scores, scores, bleu))
             expected = compare_metrics(*means, name).p_value
         assert cell.p_values["bleu"] == pytest.approx(expected, abs=1e-6)
     cell = table.find("mine", "fluency", level, "partial")
@@ -72,13 +69,13 @@ def test_every_cell_equals_its_statistic_computed_separately(level, missing):
     expected = (
         mean_over_samples(order_accuracy, [human_scores, scores], level)
         if level == "system"
-        else calibrated_accuracy(human_scores, scores, "available")
+        else calibrated_accuracy(human_scores, scores)
     )
     assert cell.value == pytest.approx(expected)
     assert math.isnan(cell.low) == math.isnan(cell.p_values["bleu"]) == (level == "segment")
     if level == "system":
         cell = table.find("mine", "fluency", level, "soft_accuracy")
-        expected = soft_pairwise_accuracy(human_scores, scores, missing="available", seed=3)
+        expected = soft_pairwise_accuracy(human_scores, scores, seed=3)
         assert cell.value == pytest.approx(expected)
     assert table.samples == {"fluency": human_scores.shape[1]}
     assert table.dropped == {"fluency": 8 - human_scores.shape[1]}
@@ -142,7 +139,6 @@ INVALID = [
     ({"metrics": {}}, "at least one criterion and one metric"),
     ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
     ({"levels": ["sytem"]}, "unknown level 'sytem'. Did you mean 'system'"),
-    ({"missing": "omit"}, "unknown missing 'omit'"),
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
     ({"human": {"fluency": UNSCORED}}, "criterion 'fluency': no sample has scores"),
     ({"human": {"fluency": np.arange(48.0)}}, r"same shape, .* got \[48\] and \[6, 8\]"),

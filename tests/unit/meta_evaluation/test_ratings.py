@@ -95,7 +95,9 @@ def test_csv_scores_come_from_dotted_or_named_columns(tmp_path):
     ratings = read_ratings(path)
     assert list(ratings.human) == ["fluency"]
     assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]
-    with pytest.raises(InputError, match="rows.csv, line 2: column 'system' must contain numbers"):
+    with pytest.raises(
+        InputError, match="rows.csv, line 2: column 'system' must contain finite numbers"
+    ):
         read_ratings(path, metrics=["system"])
     other_ratings = read_ratings(path, criteria=["speed"], metrics=["human.fluency"])
     assert other_ratings.human["speed"].tolist() == [[9, 8], [7, 5]]
@@ -192,32 +194,12 @@ def test_numbers_as_spreadsheets_write_them_are_parsed(text, number):
 
 
 @pytest.mark.parametrize(
-    "value", ["1_0", "٣", "0x1", "five", "1 2", "--1", ".", "e5", " ", True, "true", [1], {}]
-)
-def test_value_that_is_not_a_number_is_rejected_with_its_row(value):
-    with pytest.raises(InputError, match="row 4: column 'fluency' must contain numbers"):
-        read_ratings(rows(human={"fluency": value, "relevance": 1}))
-
-
-@pytest.mark.parametrize(
-    ("remedy", "values"),
-    [
-        ("decimal point", ["3,5", "0,5", ",5", "-3,5", "5,", "1,000", "1.234,5"]),
-        ("on the same scale", ["80%", "80 %", "4/5", "4 / 5"]),
-        ("scores empty", ["NA", "N/A", "n/a", "null", "None", "-", "NaN", "#N/A"]),
-    ],
-)
-def test_error_for_a_value_names_the_remedy(remedy, values, tmp_path):
-    for value in values:
-        path = tmp_path / "rows.csv"
-        path.write_text(f"system;id;human.fluency\nA;1;4\nA;2;{value}\n")
-        with pytest.raises(InputError, match=f"line 3: column 'fluency' .*{remedy}"):
-            read_ratings(path, texts=False)
-
-
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, "Infinity", "NaN", "1e400"])
+    "value",
+    ["1_0", "٣", "0x1", "five", "1 2", "--1", ".", "e5", " ", True, "true", [1], {}, "3,5", "80%",
+     "NA", "-", math.inf, -math.inf, math.nan, "Infinity", "NaN", "1e400", 10**400],
+)  # fmt: skip
 @pytest.mark.parametrize("group", ["human", "metrics"])
-def test_non_finite_number_is_rejected_with_its_row(group, value):
+def test_value_that_is_not_a_finite_number_is_rejected_with_its_row(group, value):
     with pytest.raises(InputError, match="row 4: column 'name' must contain finite numbers"):
         read_ratings(rows(**{group: {"name": value}}))
 
@@ -229,8 +211,6 @@ def renamed(table, **names):
 
 SYSTEM_NAMES = ["System", "SYSTEM", "sys", "systems", "system_id", "System Name", "model", "Model",
                 "model_name"]  # fmt: skip
-ID_NAMES = ["ID", "Id", "doc", "doc_id", "Document", "segment", "segment-id", "sample", "sampleId",
-            "item", "question id"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SYSTEM_NAMES)
@@ -246,17 +226,16 @@ def test_column_that_may_contain_systems_must_be_named_or_declined(name):
     assert pooled.human["fluency"].tolist() == [1, 2, 3, 5]
 
 
-@pytest.mark.parametrize("name", ID_NAMES)
-def test_column_that_may_contain_ids_must_be_named(name):
-    table = renamed(rows(), id=name)
-    with pytest.raises(InputError, match=f"'{name}'.*--id-column {name}"):
+def test_rows_of_systems_need_ids_and_repeated_ids_need_systems():
+    table = renamed(rows(), id="doc")
+    with pytest.raises(InputError, match="row 1: no column 'id'.*--id-column.*'doc'"):
         read_ratings(table)
-    assert read_ratings(table, id_column=name).samples == ("1", "2")
+    assert read_ratings(table, id_column="doc").samples == ("1", "2")
     # Without systems, repeated ids show that rows are not independent.
-    pooled = renamed(table, system="approach")
-    with pytest.raises(InputError, match=f"row 3: '{name}' is '1' as in row 1.*--system-column"):
+    pooled = renamed(rows(), system="approach")
+    with pytest.raises(InputError, match="row 3: no column.* id '1' in row 1.*--system-column"):
         read_ratings(pooled)
-    assert read_ratings(pooled, system_column="approach", id_column=name).systems == ("A", "B")
+    assert read_ratings(pooled, system_column="approach").systems == ("A", "B")
     assert read_ratings(pooled, system_column=False).samples == ("1", "2", "3", "4")
 
 
@@ -266,18 +245,14 @@ def test_named_columns_have_priority_over_default_columns():
     ratings = read_ratings(table, system_column="model", id_column="doc")
     assert (ratings.systems, ratings.samples) == (("mA", "mB"), ("d1", "d2"))
     for columns in ({"system_column": "modell"}, {"id_column": "docs"}):
-        with pytest.raises(InputError, match="row 1: no column '(modell|docs)'. Available: "):
+        with pytest.raises(InputError, match="row 1: no column '(modell|docs)'.*Available: "):
             read_ratings(table, **columns)
 
 
-def test_columns_of_other_roles_and_columns_with_other_values_do_not_resemble_ids():
-    for item in (None, 1.5, "", True):
-        assert read_ratings(rows_without_systems(item=item)).samples == ("1", "2", "3", "4")
+def test_columns_of_other_roles_do_not_resemble_systems():
     table = [{**row, "model": row["score"]} for row in rows_without_systems()]
     assert read_ratings(table, metrics=["model"]).systems == ()
-    assert read_ratings(
-        renamed(table, prediction="item"), candidate_column="item", metrics=["model"]
-    )
+    assert read_ratings(renamed(table, prediction="sys"), candidate_column="sys", metrics=["model"])
 
 
 def test_distinct_ids_of_rows_without_systems_are_used():
@@ -287,14 +262,8 @@ def test_distinct_ids_of_rows_without_systems_are_used():
     assert read_ratings([person, *table]).samples == ("q0", "q1", "q2", "q3")
 
 
-def test_mark_of_human_texts_must_have_its_name():
-    with pytest.raises(InputError, match="'Is_Human' must be named 'is_human'"):
-        read_ratings([{**row, "Is_Human": False} for row in rows()])
-
-
 INVALID = [
     # invalid rows
-    (rows(human={"fluency": 10**400}), {}, "row 4: column 'fluency' must contain numbers"),
     (rows(id="1"), {}, "row 4: system 'B' .* for id '1' in row 3"),
     (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
     (rows(system=None), {}, "row 4: 'system' must be a string"),
@@ -307,8 +276,8 @@ INVALID = [
     (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .* named human.NAME"),
     (["text"], {}, "row 1 must be a dictionary, got str"),
     # invalid columns
-    (rows(), {"criteria": ["fluidity"]}, "row 1: no score 'fluidity' in 'human'.* 'fluency'"),
-    (rows(), {"metrics": ["ter"]}, "row 1: no score 'ter' in 'metrics'.* 'bleu'"),
+    (rows(), {"criteria": ["fluidity"]}, "row 1: no score 'fluidity' in 'human'.*'human.fluency'"),
+    (rows(), {"metrics": ["ter"]}, "row 1: no score 'ter' in 'metrics'.*'metrics.bleu'"),
     (rows_without_systems(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
     # too little data
     (rows()[:2], {}, "at least two values of 'system', got 1"),
