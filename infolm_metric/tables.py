@@ -143,15 +143,27 @@ def _json_rows(path: str) -> Iterator[Row]:
         yield where, row
 
 
-def _delimited_rows(path: str, delimiters: str) -> Iterator[Row]:
+def find_separator(path: str) -> str:
+    """Return the separator of the cells in a CSV or TSV file."""
+    return _first_line((line for _, line in read_lines(path)), path)[1]
+
+
+def _first_line(lines: Iterator[str], path: str) -> tuple[str, str, int]:
+    """Return the first line of a header, the separator and the number of lines before the header.
+
+    The separator is declared as in Excel, or is the most frequent delimiter outside of quotes.
+    """
+    line = next(lines, "")
+    if declared := re.fullmatch(r"sep=(.)\r?\n?", line):
+        return next(lines, ""), declared[1], 1
+    return line, max(SEPARATORS[file_ending(path)], key=re.sub(r'"[^"]*"', "", line).count), 0
+
+
+def _delimited_rows(path: str) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file with a header and spreadsheet-style quotes."""
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))  # a limit of the whole process
     lines = (line for _, line in read_lines(path))
-    first_line, skipped = next(lines, ""), 0
-    # The most frequent delimiter outside of quotes. Spreadsheets also use semicolons.
-    separator = max(delimiters, key=re.sub(r'"[^"]*"', "", first_line).count)
-    if declared := re.fullmatch(r"sep=(.)\r?\n?", first_line):  # as written by Excel
-        first_line, skipped, separator = next(lines, ""), 1, declared[1]
+    first_line, separator, skipped = _first_line(lines, path)
     # Without `strict`, a stray quote would silently join all lines up to the next quote.
     reader = csv.reader(chain([first_line], lines), delimiter=separator, strict=True)
     header: list[str] = []
@@ -219,12 +231,14 @@ def _parquet_rows(path: str) -> Iterator[Row]:
         raise InputError(f"cannot read {path} after row {number}: {reason}") from error
 
 
+# Possible separators of cells. Spreadsheets also write semicolons.
+SEPARATORS = {".csv": ",;\t", ".tsv": "\t"}
 # Readers of tables by file extension.
 TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     ".jsonl": _json_rows,
     ".ndjson": _json_rows,
-    ".csv": partial(_delimited_rows, delimiters=",;\t"),
-    ".tsv": partial(_delimited_rows, delimiters="\t"),
+    ".csv": _delimited_rows,
+    ".tsv": _delimited_rows,
     ".parquet": _parquet_rows,
 }
 # Other file extensions that suggest a file of texts.

@@ -16,23 +16,19 @@ UNIFORM_ROWS = [
     {"day": "2024-03-06", "id": "008", "prediction": "2024-03-07", "reference": "42"},
 ]
 VALUES = [
-    {
-        "id": 1,
-        "large": 1 << 60,
-        "nested": {"a": [1, None]},
-        "keys": {"a": 1},
-        "one": 1,
-        "empty": {},
-    },
-    {"id": "b", "large": 2, "nested": {"a": []}, "keys": {"b": "2024-03-04"}, "one": 1.5},
-    {"id": None, "large": 1 << 70, "nested": None, "keys": [], "one": None, "tags": ["007", "x"]},
-    {"id": True, "nested": {"a": [2]}, "keys": "\ud800", "one": -3, "tags": []},
+    {"id": 1, "large": 1 << 60, "nested": {"a": [1, None]}, "one": 1},
+    {"id": 2, "large": 2, "nested": {"a": []}, "one": 1.5},
+    {"id": 3, "large": -3, "nested": None, "one": None, "tags": ["007", "x"]},
+    {"id": 4, "nested": {"a": [2]}, "one": -3, "tags": []},
 ]
+NESTED_ROWS = [
+    {**values, "prediction": text, "references": [text, "x"]}
+    for values, text in zip(VALUES, TEXTS, strict=False)
+]
+# Rows whose values have no common type in a column.
 MIXED_ROWS = [
-    {**values, "prediction": text, "references": references}
-    for values, text, references in zip(
-        VALUES, TEXTS[1:], ["2024-03-04", ["null", "x"], TEXTS[-1], ["1"]], strict=False
-    )
+    {**NESTED_ROWS[0], "references": "2024-03-04"},
+    {**NESTED_ROWS[1], "large": 1 << 70, "empty": {}, "id": "b"},
 ]
 # The first row has other names of columns than the second.
 OTHER_NAMES = [{"candidate": "a", "reference": "b"}, {"prediction": "c", "references": ["d"]}]
@@ -45,7 +41,7 @@ TABLES = {
     "uniform.jsonl": UNIFORM_ROWS,
     "uniform.parquet": UNIFORM_ROWS,
     "text.parquet": TEXT_ROWS,
-    "mixed.jsonl": MIXED_ROWS,
+    "nested.jsonl": NESTED_ROWS,
     "mixed.ndjson.gz": MIXED_ROWS,
     "names.jsonl.gz": OTHER_NAMES,
 }

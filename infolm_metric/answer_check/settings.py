@@ -65,5 +65,6 @@ def _parse_thresholds(thresholds: str | tuple[float, ...]) -> tuple[float, ...]:
     raise InputError(
         "thresholds must be two numbers from 0 to 1, the lower one first, got "
         f"{thresholds!r}. Scores below the first are likely wrong, and scores from the second on "
-        "are likely correct."
+        "are likely correct.",
+        setting="thresholds",
     )

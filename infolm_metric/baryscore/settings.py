@@ -59,13 +59,15 @@ class BaryScoreSettings(EncodingSettings):
             if self.layers > states:
                 raise InputError(
                     f"layers must be at most {states}, got {self.layers}. This model has {states} "
-                    "hidden states, including the embeddings, and layers='all' uses all of them."
+                    "hidden states, including the embeddings, and layers='all' uses all of them.",
+                    setting="layers",
                 )
             return tuple(range(states - self.layers, states))
         if self.layers[-1] >= states:
             raise InputError(
                 f"layers must be indices from 0 (the embeddings) to {states - 1} (the last hidden "
-                f"state of this model), got {self.layers[-1]}"
+                f"state of this model), got {self.layers[-1]}",
+                setting="layers",
             )
         return self.layers
 
@@ -91,7 +93,7 @@ def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:
         return values
     if isinstance(values, tuple) and values and len({*values}) == len(values) and min(values) >= 0:
         return tuple(sorted(values))
-    raise InputError(f"layers must be {LAYERS}, got {layers!r}")
+    raise InputError(f"layers must be {LAYERS}, got {layers!r}", setting="layers")
 
 
 def _parse_layers(text: str) -> int | tuple[int, ...] | None:

@@ -79,12 +79,14 @@ class BERTScoreSettings(EncodingSettings):
             raise InputError(
                 f"layer must be set for the model {name!r}, which has {depth} layers and is not in "
                 f"the table of recommended layers. {hint}. To compare layers on human scores, use "
-                "python -m tools.layers in the repository of infolm."
+                "python -m tools.layers in the repository of infolm.",
+                setting="layer",
             )
         if layer > depth:
             raise InputError(
                 f"layer must be from 0 (the embeddings) to {depth} (the last hidden state of this "
-                f"model), got {layer}"
+                f"model), got {layer}",
+                setting="layer",
             )
         return layer
 

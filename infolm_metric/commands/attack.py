@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from infolm_metric.commands import options
+from infolm_metric.commands import options, outputs
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 
@@ -40,13 +40,13 @@ def add_options(parser: Parser) -> None:
     text = "maximum number of cases per attack, sampled at random (default: all)"
     add("--per-attack", type=int, metavar="N", help=text)
     add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
-    options.add_output(parser.add_argument_group("output"), tables=False)
+    outputs.add_output(parser.add_argument_group("output"), outputs.JSON_LINES)
     options.add_running(parser.add_argument_group("running"))
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the cases, and print their number if they are written to a file."""
-    options.check_output(arguments, arguments.file)
+    outputs.check_output(arguments, '"adversary"', arguments.file)
     from infolm_metric.robustness import make_cases, read_items
 
     items = read_items(arguments.file, arguments.reference_column)
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"no text in {arguments.file} can be attacked with {names}. Add other texts."
         )
     rows = (json.dumps(case.as_dict(), ensure_ascii=False) for case in cases)
-    options.write(rows, arguments.output)
-    if arguments.output != options.STANDARD_OUTPUT:
+    outputs.write(rows, arguments.output)
+    if arguments.output != outputs.STANDARD_OUTPUT:
         anchors = sum(len(item.references) for item in items)
         print(f"{len(cases)} cases from {anchors} references of {len(items)} items")

@@ -15,15 +15,17 @@ from itertools import cycle
 
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
+from infolm_metric.core.baselines import BASELINE_FORMAT
 from infolm_metric.core.checks import InputError, check_at_least
 
 LEAST_PAIRS = 20
+EXTENSION = ".baseline"
 USAGE = "infolm baseline [options] CORPUS [CORPUS ...] -o FILE"
 
 
 def add_options(parser: Parser) -> None:
     """Add the options of the command. Scores cannot be selected, because all are computed."""
-    add = options.add_corpus(parser).add_argument
+    add = options.add_corpus(parser, EXTENSION).add_argument
     text = "number of pairs of unrelated texts (default: 500)"
     add("--pairs", type=int, default=500, metavar="N", help=text)
     text = "maximum number of references per candidate (default: 4)"
@@ -36,7 +38,7 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     check_at_least("--pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("--references", arguments.references, 1)
-    corpus = options.read_corpus(arguments)
+    corpus = options.read_corpus(arguments, EXTENSION, BASELINE_FORMAT)
     settings = options.read_settings(arguments.metric, arguments)
     texts = [text for text in corpus if text.strip()]
     if len(set(texts)) < 2 * LEAST_PAIRS:

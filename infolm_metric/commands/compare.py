@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.commands import logs, options
-from infolm_metric.commands.messages import FailedError
-from infolm_metric.commands.parser import Parser
+from infolm_metric.commands import logs, options, outputs
+from infolm_metric.commands.parser import FailedError, Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles, warn_user
@@ -42,7 +41,7 @@ def add_options(parser: Parser) -> None:
     )
     group.add_argument("--from", dest="source", choices=logs.READERS, help=text)
     options.add_metric(parser, multiple=True)
-    options.add_output(parser.add_argument_group("output"))
+    outputs.add_output(parser.add_argument_group("output"))
     group = parser.add_argument_group("significance test")
     text = f"{' or '.join(TESTS.values())} (default: randomization)"
     group.add_argument("--test", choices=TESTS, default="randomization", help=text)
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError("pass either --references, or --from for logs that contain references")
     if len(names) < 2 or len({*names}) < len(names):
         raise InputError(f"SYSTEM must name at least two different files, got {', '.join(names)}")
-    options.check_output(arguments, *paths)
+    outputs.check_report(arguments, "against", *paths)
     options.check_resampling(arguments)
     settings = options.read_metrics(arguments)
     if any("candidates" in item.idf_sides for item in settings):
@@ -111,9 +110,9 @@ def run(arguments: argparse.Namespace) -> None:
         "test": TESTS[arguments.test],
         "resamples": arguments.resamples,
         "seed": arguments.seed,
-        "metrics": options.describe_metrics(results),
+        "metrics": outputs.describe_metrics(results),
     }
-    options.write_report(arguments, report, _lines(systems, len(references), results, arguments))
+    outputs.write_report(arguments, report, _lines(systems, len(references), results, arguments))
     if arguments.fail_if_worse and len(references) >= FEW_TEXTS:
         _check_none_worse(systems, results)
 
@@ -211,9 +210,9 @@ def _lines(
             table.append([name, row["system"], f"{row['mean']:.4f}", interval])
             table[-1] += [difference, p, verdict]
     header = ["metric", "system", "mean", "95% interval", "difference", "p", "verdict"]
-    yield from arguments.layout(header, table, left=2)
+    yield from outputs.layout(arguments)(header, table, left=2)
     yield ""
-    directions = options.describe_directions(results)
+    directions = outputs.describe_directions(results)
     reasons = ", ".join(_all_obstacles(results))
     others = len(arguments.systems) - 1
     corrected = f", corrected for {others} systems (Holm)" if others > 1 else ""
@@ -225,4 +224,4 @@ def _lines(
         f"worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none with fewer than {FEW_TEXTS} "
         f"texts.{none}"
     )
-    yield from options.signature_lines(results, arguments)
+    yield from outputs.signature_lines(results, arguments)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from infolm_metric.commands import options
+from infolm_metric.commands import options, outputs
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.results import Result, warn_user
@@ -57,7 +57,7 @@ def add_options(parser: Parser) -> None:
     options.add_rating_columns(group)
     options.add_metric(parser, multiple=True)
     group = parser.add_argument_group("output")
-    options.add_output(group)
+    outputs.add_output(group)
     group = parser.add_argument_group("correlation")
     add = group.add_argument
     text = "correlate system means, or segment scores within each sample (default: both)"
@@ -70,7 +70,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    options.check_output(arguments, arguments.data)
+    outputs.check_report(arguments, "agreement", arguments.data)
     options.check_resampling(arguments)
     settings = [] if arguments.no_metric else options.read_metrics(arguments)
 
@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> None:
     if ratings.human_texts:
         remarks.append(f"Skipped {ratings.human_texts} human-written texts.")
     if results:
-        remarks.append(f"{options.describe_directions(results)} (negated if lower).")
-    remarks += options.signature_lines(results, arguments)
+        remarks.append(f"{outputs.describe_directions(results)} (negated if lower).")
+    remarks += outputs.signature_lines(results, arguments)
     table = agreement(
         ratings.human,
         {**grids, **ratings.metrics},
@@ -109,10 +109,10 @@ def run(arguments: argparse.Namespace) -> None:
     lines: list[str] = []
     for level in table.names("level"):
         scope = f"{table.systems} systems" if table.systems else "all texts together"
-        rows = arguments.layout(*level_rows(table, level), left=2)
+        rows = outputs.layout(arguments)(*level_rows(table, level), left=2)
         lines += [f"{level.capitalize()} level, {scope}", "", *rows, ""]
-    report = {**table.as_dict(), "metrics": options.describe_metrics(results)}
-    options.write_report(arguments, report, [*lines, *notes(table), *remarks])
+    report = {**table.as_dict(), "metrics": outputs.describe_metrics(results)}
+    outputs.write_report(arguments, report, [*lines, *notes(table), *remarks])
 
 
 def _warn_of_few(table: AgreementTable) -> None:

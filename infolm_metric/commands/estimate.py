@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infolm_metric.commands import options
+from infolm_metric.commands import options, outputs
 from infolm_metric.commands.correlate import score_ratings
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError, check_at_least
@@ -57,7 +57,7 @@ def add_options(parser: Parser) -> None:
     group.add_argument("--no-metric", action="store_true", help=text)
     options.add_rating_columns(group)
     options.add_metric(parser, multiple=True)
-    options.add_output(parser.add_argument_group("output"))
+    outputs.add_output(parser.add_argument_group("output"))
     add = parser.add_argument_group("before rating").add_argument
     text = "select N ids to rate, and report the expected width of the intervals"
     add("--plan", type=int, metavar="N", help=text)
@@ -70,7 +70,7 @@ def add_options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Score the rows, then estimate the mean human scores or select ids to rate."""
-    options.check_output(arguments, arguments.data)
+    outputs.check_report(arguments, "metrics", arguments.data)
     check_at_least("--seed", arguments.seed, 0)
     if not -1 <= arguments.correlation <= 1:
         raise InputError(f"--correlation must be in [-1, 1], got {arguments.correlation}")
@@ -98,9 +98,9 @@ def run(arguments: argparse.Namespace) -> None:
     grids, results = score_ratings(settings, ratings, arguments)
     present = _estimate if arguments.plan is None else _plan
     report, lines = present(ratings, grids or dict(ratings.metrics), arguments)
-    report["metrics"] = options.describe_metrics(results)
-    lines += options.signature_lines(results, arguments)
-    options.write_report(arguments, report, lines)
+    report["metrics"] = outputs.describe_metrics(results)
+    lines += outputs.signature_lines(results, arguments)
+    outputs.write_report(arguments, report, lines)
 
 
 def _check_column(ratings: Ratings) -> None:
@@ -205,7 +205,7 @@ def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
 
 
 def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespace) -> list[str]:
-    layout = arguments.layout
+    layout = outputs.layout(arguments)
     header = ["system", "criterion", "metric", "rated", "rows", "ratings", "estimate"]
     header.append("equivalent ratings")
     table = [

@@ -26,9 +26,8 @@ from types import ModuleType
 from typing import NoReturn
 
 from infolm_metric import core
-from infolm_metric.commands.messages import FailedError, name_flags
 from infolm_metric.commands.options import check_metrics
-from infolm_metric.commands.parser import WRONG_INPUT, Parser
+from infolm_metric.commands.parser import WRONG_INPUT, FailedError, Parser, name_flags
 from infolm_metric.core.checks import InputError, nearest
 
 FAILED, INTERRUPTED, BROKEN_PIPE = 1, 130, 141
@@ -140,7 +139,8 @@ def _run(argv: Sequence[str]) -> int:
         except (InputError, OSError, ImportError, FailedError) as error:
             if arguments.verbose:
                 traceback.print_exc()
-            message = name_flags(str(error) or repr(error), arguments.flags)
+            setting = getattr(error, "setting", "")
+            message = name_flags(str(error) or repr(error), arguments.flags, setting)
             print(f"infolm {name}: error: {message}", file=sys.stderr)
             return WRONG_INPUT if isinstance(error, InputError) else FAILED
         except Exception:  # an error in infolm or a library
@@ -158,12 +158,8 @@ def _parse(name: str, command: ModuleType, words: Sequence[str]) -> argparse.Nam
         epilog=(command.__doc__ or "").partition("\n\n")[2],
     )
     command.add_options(parser)
-    # The package's messages contain names of settings. Other options of one word are common words.
-    names = parser.owners.keys()
-    parser.set_defaults(
-        as_texts=words[words.index("--") + 1 :] if "--" in words else [],
-        flags={k: flag for k, flag in parser.flags().items() if k in names or "_" in k},
-    )
+    as_texts = words[words.index("--") + 1 :] if "--" in words else []
+    parser.set_defaults(as_texts=as_texts, flags=parser.flags())
     parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
     arguments, unknown = parse(words)
     if unknown:

@@ -1,24 +1,22 @@
-"""Options that several commands share: metrics, columns, corpora and outputs, with their checks."""
+"""Options that several commands share: metrics, settings, columns and corpora."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator
 from dataclasses import Field
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric import metrics, tables
+from infolm_metric.commands import outputs
 from infolm_metric.commands.parser import Parser
-from infolm_metric.core import files
 from infolm_metric.core import settings as fields
 from infolm_metric.core.checks import InputError, check_at_least
 from infolm_metric.core.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
-    from infolm_metric.core.results import Result, Summary
     from infolm_metric.scoring.scorer import Scorer
 
 STANDARD_OUTPUT = "-"
@@ -265,129 +263,24 @@ def check_resampling(arguments: argparse.Namespace) -> None:
     check_at_least("--seed", arguments.seed, 0)
 
 
-def add_corpus(parser: Parser) -> Group:
+def add_corpus(parser: Parser, extension: str) -> Group:
     """Add the options for the corpus and the output file, and return their group."""
     group = parser.add_argument_group("corpus and output")
     text = "plain text files or tables, or - for plain text from standard input"
     group.add_argument("corpus", nargs="+", metavar="CORPUS", help=text)
     text = "table column that contains the texts (default: text)"
     group.add_argument("--column", metavar="NAME", default="text", help=text)
-    group.add_argument("-o", "--output", metavar="FILE", required=True, help="output file")
+    text = f"output file ({extension} or .json)"
+    group.add_argument("-o", "--output", metavar="FILE", required=True, help=text)
     return group
 
 
-def read_corpus(arguments: argparse.Namespace) -> Iterator[str]:
+def read_corpus(arguments: argparse.Namespace, extension: str, mark: str) -> Iterator[str]:
     """Check the corpus files and the output, and return an iterator over all texts."""
-    check_output(arguments, *arguments.corpus)
-    if arguments.output == STANDARD_OUTPUT:
+    if arguments.output == outputs.STANDARD_OUTPUT:
         raise InputError("cannot write the result to standard output. Name a file with -o.")
+    outputs.find_format(arguments.output, dict.fromkeys((extension, ".json", ""), "json"))
+    outputs.check_output(arguments, mark, *arguments.corpus)
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
     )
-
-
-# Outputs.
-
-
-def add_short_signature(group: Group) -> None:
-    text = "print signatures without default values (--json contains full signatures)"
-    group.add_argument("--short-signature", action="store_true", help=text)
-
-
-def signature_lines(
-    results: Iterable[Result | Summary], arguments: argparse.Namespace
-) -> Iterator[str]:
-    """Yield a line with each signature, which is short if --short-signature was passed."""
-    for result in results:
-        signature = result.signature
-        yield f"signature: {signature.short() if arguments.short_signature else signature}"
-
-
-def describe_metrics(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
-    """Return the direction and the signature of each metric, for JSON."""
-    return {
-        result.metric: {
-            "higher_is_better": result.higher_is_better,
-            "signature": result.signature,
-        }
-        for result in results
-    }
-
-
-def describe_directions(results: Sequence[Result]) -> str:
-    """Return whether lower or higher scores are better, by metric if metrics differ."""
-    words = {
-        result.metric: f"{'higher' if result.higher_is_better else 'lower'} is better"
-        for result in results
-    }
-    if len({*words.values()}) == 1:
-        return next(iter(words.values()))
-    return ", ".join(f"{metric}: {word}" for metric, word in words.items())
-
-
-def add_output(group: Group, tables: bool = True) -> None:
-    """Add the options for the output file and, with `tables`, for its format."""
-    if tables:
-        add = group.add_mutually_exclusive_group().add_argument
-        add("--json", action="store_true", help="print all results as one JSON object")
-        layout: dict[str, Any] = {"dest": "layout", "const": markdown, "default": aligned}
-        add("--markdown", action="store_const", **layout, help="print Markdown tables")
-        add_short_signature(group)
-    text = "output file (default: standard output)"
-    group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-
-
-def check_output(arguments: argparse.Namespace, *inputs: str) -> None:
-    """Check that the inputs exist and that the output can be created."""
-    files.check_exists(inputs)
-    if arguments.output != STANDARD_OUTPUT:
-        values = [value for name, value in vars(arguments).items() if name != "output"]
-        lists = [value if isinstance(value, list) else [value] for value in values]
-        words = [word for words in lists for word in words if isinstance(word, str)]
-        # Any argument can name an input file, but most are texts or names such as "infolm".
-        paths = [word for word in words if os.path.isfile(os.path.expanduser(word))]
-        files.check_writable(arguments.output, [*inputs, *paths])
-
-
-def write(lines: Iterable[str], output: str) -> None:
-    """Write lines to a file, or to standard output if `output` is "-"."""
-    text = "".join(f"{line}\n" for line in lines)
-    if output != STANDARD_OUTPUT:
-        files.write_text(output, text)
-    elif sys.stdout:  # None if it is closed
-        sys.stdout.write(text)
-
-
-def write_report(
-    arguments: argparse.Namespace, report: Mapping[str, object], lines: Iterable[str]
-) -> None:
-    """Write the report as JSON if --json was passed, otherwise the lines of text."""
-    if arguments.json:
-        lines = [json.dumps(files.finite(report), allow_nan=False)]
-    write(lines, arguments.output)
-
-
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a plain-text table. The first `left` columns are left-aligned.
-
-    >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
-    ['metric    r', 'BLEU    0.5']
-    """
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    sides = "<" * left + ">" * (len(header) - left)
-    layout = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
-    return [layout.format(*row).rstrip() for row in (header, *rows)]
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    r"""Return the lines of a Markdown table. The first `left` columns are left-aligned.
-
-    >>> markdown(["metric", "x|y\nz"], [["a|b", "0.5"]])
-    ['| metric | x\\|y z |', '|---|---:|', '| a\\|b | 0.5 |']
-    """
-    rule = "|" + "|".join(["---"] * left + ["---:"] * (len(header) - left)) + "|"
-
-    def line(row: Sequence[str]) -> str:
-        return "| " + " | ".join(" ".join(c.splitlines()).replace("|", "\\|") for c in row) + " |"
-
-    return [line(header), rule, *map(line, rows)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NoReturn
 
@@ -13,6 +13,10 @@ from infolm_metric.core.checks import NAMES_ELSEWHERE, nearest
 
 WRONG_INPUT = 2
 TEXT = "TEXT"  # placeholder of arguments that may be empty
+
+
+class FailedError(Exception):
+    """Raised if a command ran and its result is a failure, such as a worse system."""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -36,11 +40,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, formatter_class=Help, allow_abbrev=False, add_help=False)
         self.owners: dict[str, list[str]] = {}  # metrics that have a setting
-        for action in ("store", "store_true", "store_false", "store_const", "append"):
-            plain = self._registry_get("action", action)
-            attributes = {"repeatable": action == "append"}
-            self.register("action", action, type("Strict", (_Strict, plain), attributes))
-        self.register("action", None, self._registry_get("action", "store"))
+        self.passed: set[str] = set()
         self.register("type", int, partial(_parse, int, "a whole number"))
         self.register("type", float, partial(_parse, float, "a number"))
 
@@ -73,39 +73,25 @@ class Parser(argparse.ArgumentParser):
             message += f". To pass a value that starts with a dash, use {flag}=VALUE."
         self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Reject empty values and a second value, and expand tildes, as in --output=~/FILE."""
+        if action.metavar != TEXT:
+            if "" in arg_strings:
+                raise argparse.ArgumentError(
+                    action, "got an empty string. Pass a value, or omit it"
+                )
+            arg_strings = [os.path.expanduser(w) if w[:2] == "~/" else w for w in arg_strings]
+        if action.option_strings and not isinstance(action, argparse._AppendAction):
+            if action.dest in self.passed:
+                raise argparse.ArgumentError(action, "passed twice. Remove one of them")
+            self.passed.add(action.dest)
+        return super()._get_values(action, arg_strings)
+
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Suggest the nearest choice for an unknown word."""
         if action.choices is not None and value not in action.choices:
             hint = nearest(value, [*action.choices], every=True)
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}. {hint}")
-
-
-class _Strict(argparse.Action):
-    """Action that expands tildes, and rejects empty values and values that replace another."""
-
-    passed = repeatable = False
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        if self.metavar != TEXT:
-            values = [*map(_path, values)] if isinstance(values, list) else _path(values)
-            if "" in (values if isinstance(values, list) else [values]):
-                raise argparse.ArgumentError(self, "got an empty string. Pass a value, or omit it")
-        if self.passed and option_string and not self.repeatable:
-            raise argparse.ArgumentError(self, "passed twice. Remove one of them")
-        self.passed = True
-        super().__call__(parser, namespace, values, option_string)
-
-
-def _path(value: Any) -> Any:
-    """Expand a tilde, as in --references=~/references.txt, which shells pass on unchanged."""
-    is_path = isinstance(value, str) and value.startswith("~/")
-    return os.path.expanduser(value) if is_path else value
 
 
 def _parse(kind: Callable[[str], object], description: str, word: str) -> object:
@@ -114,3 +100,19 @@ def _parse(kind: Callable[[str], object], description: str, word: str) -> object
     except ValueError:
         message = f"must be {description}, got {word!r}"
         raise argparse.ArgumentTypeError(message) from None
+
+
+def name_flags(message: str, flags: Mapping[str, str], setting: str = "") -> str:
+    """Replace the setting that a message is about, and unquoted assignments, by flags.
+
+    >>> name_flags("idf must be a word. Use idf=False", {"idf": "--idf"}, "idf")
+    '--idf must be a word. Use --idf=False'
+    """
+    words = message.split(" ")
+    for place, word in enumerate(words):
+        name, mark, value = word.partition("=")
+        if mark and name in flags:
+            words[place] = f"{flags[name]}={value}"
+        elif word.partition("[")[0] == setting and setting in flags:
+            words[place], setting = flags[setting], ""  # only once
+    return " ".join(words)

@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from infolm_metric.commands import options
+from infolm_metric.commands import options, outputs
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 
@@ -38,13 +38,13 @@ def add_options(parser: Parser) -> None:
     text = "metric in --scores for which lower is better (repeatable)"
     options.add_repeated(group, "--lower-is-better", help=text)
     options.add_metric(parser, multiple=True)
-    options.add_output(parser.add_argument_group("output"))
+    outputs.add_output(parser.add_argument_group("output"))
     options.add_running(parser.add_argument_group("running"))
     options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    options.check_output(arguments, arguments.file)
+    outputs.check_report(arguments, "attacks", arguments.file)
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
             raise InputError(f"--lower-is-better {name} requires --scores {name}")
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     }
     results = evaluate_robustness(cases, scorers, columns)
     report = {"metrics": {name: result.as_dict() for name, result in results.items()}}
-    options.write_report(arguments, report, _lines(results, arguments))
+    outputs.write_report(arguments, report, _lines(results, arguments))
 
 
 def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalScores:
@@ -84,7 +84,7 @@ def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalS
 def _lines(results: Mapping[str, MetricResult], arguments: argparse.Namespace) -> Iterator[str]:
     """Yield a table per metric, an explanation of the columns, and the signatures."""
     for name, metric in results.items():
-        yield from arguments.layout([name, *HEADER], list(_rows(metric)), left=2)
+        yield from outputs.layout(arguments)([name, *HEADER], list(_rows(metric)), left=2)
         yield ""
     yield (
         "Accuracy: fraction of cases in which the paraphrase scores better than the attacked "

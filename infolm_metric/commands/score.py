@@ -21,12 +21,10 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.commands import options, score_input
-from infolm_metric.commands.options import STANDARD_OUTPUT, write
+from infolm_metric.commands import options, outputs, score_input
+from infolm_metric.commands.outputs import STANDARD_OUTPUT, write
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.baselines import PACKAGE, Verdict, resolve_baseline
 from infolm_metric.core.checks import InputError, check_at_least
@@ -39,9 +37,19 @@ from infolm_metric.tables import Source
 if TYPE_CHECKING:
     from infolm_metric.scoring.scorer import S, Scorer
 
-FORMATS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
-FORMATS |= {".txt": "summary", "": "summary", ".json": "json"}
-"""Output formats by file extension."""
+TEXT = {"": "summary", ".txt": "summary"}
+ROWS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
+# Output formats by flag and file extension, as in `outputs`.
+FORMATS: Mapping[str, outputs.Formats] = {
+    "": {**TEXT, **ROWS, ".json": "json"},
+    "--score-only": {**TEXT, **ROWS},
+    "--per-pair": {"": "per pair", ".txt": "per pair", **ROWS},
+    "--json": {"": "json", ".json": "json"},
+    "--explain": {"": "explanation", ".txt": "explanation"},
+    "--engine ray": {".parquet": "ray"},
+}
+# Marks of files that may be replaced (outputs.check_output). A job checks its own output.
+MARKS: Mapping[str, str | None] = {"job": None, "table": '"pair"', "json": '"scores"'}
 RESCALED = "1 = best possible score, 0 = mean score of unrelated texts"
 USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
@@ -60,7 +68,7 @@ def add_options(parser: Parser) -> None:
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
     add("--explain", action="store_true", help="explain the score of one pair")
     add("-b", "--score-only", action="store_true", help="print only the mean score (one score)")
-    options.add_short_signature(group)
+    outputs.add_short_signature(group)
     text = "rescale scores (1: best, 0: unrelated texts) with FILE, written by infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"))
@@ -79,65 +87,31 @@ def run(arguments: argparse.Namespace) -> None:
     source = score_input.parse_source(arguments)
     output_format = _output_format(arguments, source)
     settings = options.read_metrics(arguments)
-    rescaled = bool(arguments.rescale_with_baseline)
-    columns = [column for item in settings for column in item.columns(rescaled)]
-    if arguments.score_only and len(columns) > 1:
-        raise InputError(
-            f"-b prints a single number, got the scores {', '.join(columns)}. Omit -b, or select "
-            "one score without --rescale-with-baseline."
-        )
-    if isinstance(arguments.rescale_with_baseline, str) and len(settings) > 1:
-        raise InputError(
-            "--rescale-with-baseline FILE takes one metric, because each metric has its own "
-            f"baseline, got {', '.join(item.metric for item in settings)}. Omit FILE, or score "
-            "one metric."
-        )
+    _check_metrics(arguments, settings, output_format)
     if output_format != "ray":  # Ray writes a folder, which score_source checks
-        options.check_output(arguments, *source.files)
-    if arguments.explain:
-        _explain(arguments, source, settings)
-    elif output_format in ("table", "summary", "json", "per pair"):
-        _score_in_memory(arguments, source, settings, output_format)
-    elif len(settings) == 1:
+        outputs.check_output(arguments, MARKS.get(output_format, ""), *source.files)
+    if output_format == "explanation":
+        _explain(arguments, source, settings[0])
+    elif output_format in ("job", "ray"):
         _run_job(arguments, source, settings[0], output_format)
     else:
-        names = ", ".join(item.metric for item in settings)
-        raise InputError(
-            f"a job scores one metric, got {names}. Run one job per metric, or pass -o FILE.csv."
-        )
-
-
-def _explain(arguments: argparse.Namespace, source: Source, settings: Sequence[Settings]) -> None:
-    """Write the explanation of the score of a single pair with a single reference."""
-    pairs = Pairs.of(map(source.pair, source.rows()))
-    if len(pairs) != 1 or pairs.counts != [1] or len(settings) != 1:
-        raise InputError(
-            "--explain explains one metric's score of one pair with one reference, got "
-            f"metrics: {len(settings)}, pairs: {len(pairs)}, references: {sum(pairs.counts)}. "
-            "Pass one of each."
-        )
-    scorer: Any = options.make_scorer(settings[0])
-    if not hasattr(scorer, "explain"):
-        raise InputError(f"--metric {settings[0].metric} has no explanations. Omit --explain.")
-    explanation = scorer.explain(pairs.predictions[0], pairs.references[0][0])
-    write(explanation.lines(), arguments.output)
+        _score_in_memory(arguments, source, settings, output_format)
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
-    """Return "per pair", "ray" or a value of FORMATS, and reject options that conflict with it."""
-    flags = (arguments.engine == "ray", arguments.json, arguments.per_pair)
-    formats = [*compress(("ray", "json", "per pair"), flags)]
-    if len(formats) > 1:
-        raise InputError(
-            "--json, --per-pair and --engine ray are mutually exclusive. --json includes all pairs."
-        )
-    suffix = PurePath(arguments.output.lower()).suffix
-    if suffix not in FORMATS and formats != ["ray"]:
-        raise InputError(
-            f"cannot write {arguments.output}: its name must end in "
-            f"{', '.join(filter(None, FORMATS))} or have no extension. Rename it."
-        )
-    output_format = formats[0] if formats else FORMATS[suffix]
+    """Look up the output format, and reject options that conflict with it."""
+    passed = {
+        "--score-only": arguments.score_only,
+        "--engine ray": arguments.engine == "ray",
+        "--per-pair": arguments.per_pair,
+        "--json": arguments.json,
+        "--explain": arguments.explain,
+    }
+    flags = [flag for flag, value in passed.items() if value]
+    if len(flags) > 1 and flags != ["--score-only", "--engine ray"]:
+        raise InputError(f"{' and '.join(flags)} are mutually exclusive. Pass one of them.")
+    flag = flags[-1] if flags else ""
+    output_format = outputs.find_format(arguments.output, FORMATS[flag], flag)
     if arguments.restart and output_format != "job":
         raise InputError("--restart requires a job. Add -o SCORES.jsonl.")
     if arguments.workers is not None and output_format != "ray":
@@ -145,9 +119,48 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     check_at_least("--workers", arguments.workers, 1)
     if output_format == "ray" and not source.load:
         raise InputError("--engine ray requires --data PATH or --dataset NAME")
-    if arguments.score_only and output_format in ("json", "per pair"):
-        raise InputError("-b prints a single number. Omit it, or omit --json and --per-pair.")
     return output_format
+
+
+def _check_metrics(
+    arguments: argparse.Namespace, settings: Sequence[Settings], output_format: str
+) -> None:
+    """Check that the output can hold the scores of all metrics."""
+    metrics, baseline = ", ".join(item.metric for item in settings), arguments.rescale_with_baseline
+    columns = [column for item in settings for column in item.columns(bool(baseline))]
+    if arguments.score_only and len(columns) > 1:
+        raise InputError(
+            f"-b prints a single number, got the scores {', '.join(columns)}. Omit -b, or select "
+            "one score without --rescale-with-baseline."
+        )
+    if len(settings) == 1:
+        return
+    if isinstance(baseline, str):
+        raise InputError(
+            "--rescale-with-baseline FILE takes one metric, because each metric has its own "
+            f"baseline, got {metrics}. Omit FILE, or score one metric."
+        )
+    if output_format in ("job", "ray", "explanation"):
+        name = "an explanation" if output_format == "explanation" else "a job"
+        raise InputError(
+            f"{name} takes one metric, got {metrics}. Run one command per metric, or pass -o "
+            "FILE.csv for the scores of all."
+        )
+
+
+def _explain(arguments: argparse.Namespace, source: Source, settings: Settings) -> None:
+    """Write the explanation of the score of a single pair with a single reference."""
+    pairs = Pairs.of(map(source.pair, source.rows()))
+    if len(pairs) != 1 or pairs.counts != [1]:
+        raise InputError(
+            "--explain explains the score of one pair with one reference, got "
+            f"pairs: {len(pairs)}, references: {sum(pairs.counts)}. Pass one of each."
+        )
+    scorer: Any = options.make_scorer(settings)
+    if not hasattr(scorer, "explain"):
+        raise InputError(f"--metric {settings.metric} has no explanations. Omit --explain.")
+    explanation = scorer.explain(pairs.predictions[0], pairs.references[0][0])
+    write(explanation.lines(), arguments.output)
 
 
 def _run_job(
@@ -155,7 +168,6 @@ def _run_job(
 ) -> None:
     """Run a resumable job or use a Ray cluster, and print the summary."""
     scorer = options.make_scorer(settings)
-    job: Any = (scorer, source, arguments.output)
     keywords: Any = {
         "rescale_with_baseline": arguments.rescale_with_baseline,
         "verbose": options.progress_enabled(arguments.quiet),
@@ -163,14 +175,15 @@ def _run_job(
     if output_format == "job":
         from infolm_metric.jobs.resume import run_job
 
-        result = run_job(*job, restart=arguments.restart, **keywords)
+        result = run_job(scorer, source, arguments.output, restart=arguments.restart, **keywords)
     else:
         try:
             from infolm_metric.jobs.ray_jobs import score_source
         except ImportError as error:
             message = "--engine ray requires Ray. Run: pip install 'ray[data]'"
             raise ModuleNotFoundError(message) from error
-        result = score_source(*job, workers=arguments.workers, **keywords)
+        keywords["workers"] = arguments.workers
+        result = score_source(scorer, source, arguments.output, **keywords)
     lines = _summary([scorer], [result], arguments)
     if result.resumed:
         print(f"infolm: {result.resumed} pairs had already been scored", file=sys.stderr)
@@ -186,7 +199,6 @@ def _score_in_memory(
     """Score all pairs with each metric in one call, and write the results."""
     from infolm_metric.jobs import resume
 
-    output = arguments.output
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows))
     if not len(pairs):
@@ -205,18 +217,19 @@ def _score_in_memory(
     for run, result in zip(runs, results, strict=True):
         warn(result.counts, run.scorer.warning_messages)
     if output_format == "json":
-        reports = [result.as_dict() for result in results]
-        by_metric = dict(zip((item.metric for item in settings), reports, strict=True))
-        report = {"metrics": by_metric} if len(reports) > 1 else reports[0]
-        write([json.dumps(report, allow_nan=False)], output)
-        return
-    table: dict[str, Sequence[Any]] = {}
-    totals = []
-    for run, result in zip(runs, results, strict=True):
-        means = {name: mean(column) for name, column in result.columns().items()}
-        totals.append(run.summary(means, result.counts, Counter(pairs.counts)))
-        table |= result.all_columns()
-    lines = _summary([run.scorer for run in runs], totals, arguments)
+        names = (item.metric for item in settings)
+        reports = {name: result.as_dict() for name, result in zip(names, results, strict=True)}
+        report = {"metrics": reports} if len(reports) > 1 else results[0].as_dict()
+        return write([json.dumps(report, allow_nan=False)], arguments.output)
+    means = [
+        {name: mean(column) for name, column in result.columns().items()} for result in results
+    ]
+    totals = [
+        run.summary(values, result.counts, Counter(pairs.counts))
+        for run, values, result in zip(runs, means, results, strict=True)
+    ]
+    table = {name: column for result in results for name, column in result.all_columns().items()}
+    lines, output = _summary([run.scorer for run in runs], totals, arguments), arguments.output
     if output_format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","
         write(_table(list(resume.scored_rows(rows, table)), separator), output)
@@ -258,7 +271,7 @@ def _summary(
     lines = [*(_sentences(scorers[0], totals[0]) if len(scorers) == 1 else _rows(scorers, totals))]
     for scorer, result in zip(scorers, totals, strict=True):
         lines += scorer.describe_verdicts(scorer.settings, result.counts)
-    return [*lines, *options.signature_lines(totals, arguments)]
+    return [*lines, *outputs.signature_lines(totals, arguments)]
 
 
 def _sentences(scorer: Scorer[S], result: Summary) -> Iterator[str]:
@@ -297,7 +310,7 @@ def _rows(scorers: Sequence[Scorer[Any]], totals: Sequence[Summary]) -> list[str
                 rows.append([f"{column}_rescaled", f"{rescaled:.6g}", "higher", "0", RESCALED])
     header = ["metric", "mean" if totals[0].pairs > 1 else "score"]
     header += ["better", "unrelated", "verdict"]
-    return options.aligned(header, rows, left=len(header))
+    return outputs.aligned(header, rows, left=len(header))
 
 
 def _meaning(scorer: Scorer[S], name: str) -> str:

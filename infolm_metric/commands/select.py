@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 
 from infolm_metric import tables
-from infolm_metric.commands import options
+from infolm_metric.commands import options, outputs
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core import files
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
 
-COLUMN = "candidates"
+COLUMN, SELECTED = "candidates", "selected"
 USAGE = "infolm select [options] FILE"
 
 
@@ -31,14 +31,14 @@ def add_options(parser: Parser) -> None:
     )
     text = f"column of candidate lists (default: {COLUMN})"
     group.add_argument("--candidates-column", metavar="NAME", default=COLUMN, help=text)
-    options.add_output(group, tables=False)
+    outputs.add_output(group, outputs.JSON_LINES)
     options.add_metric(parser)
     options.add_running(parser.add_argument_group("running"))
     options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    options.check_output(arguments, arguments.file)
+    outputs.check_output(arguments, f'"{SELECTED}"', arguments.file)
     settings = options.read_settings(arguments.metric, arguments)
     rows = []
     for where, row in tables.read_rows(arguments.file):
@@ -52,5 +52,5 @@ def run(arguments: argparse.Namespace) -> None:
             f"{files.label(arguments.file)} has no rows. Add one row per list of candidates."
         )
     scorer = options.make_scorer(settings)
-    lines = (files.json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
-    options.write(lines, arguments.output)
+    lines = (files.json_line({**row, SELECTED: scorer.select(texts)}) for row, texts in rows)
+    outputs.write(lines, arguments.output)

@@ -250,12 +250,15 @@ def resolve_baseline(
     if isinstance(value, Baseline):
         return value
     if not isinstance(value, str | os.PathLike):
-        raise InputError(f"{name} must be True, False or the path of a baseline, got {value!r}")
+        raise InputError(
+            f"{name} must be True, False or the path of a baseline, got {value!r}", setting=name
+        )
     path = Path(value).expanduser()
     if not path.is_file():
         raise InputError(
             f"{name} must be True, False or the path to a baseline file, but there is no file "
-            f"{str(path)!r}. Create one with `infolm baseline`."
+            f"{str(path)!r}. Create one with `infolm baseline`.",
+            setting=name,
         )
     return Baseline.load(path)
 

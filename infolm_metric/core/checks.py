@@ -35,9 +35,16 @@ DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
 class InputError(ValueError):
-    """Raised for invalid arguments or input. The message names the remedy."""
+    """Raised for invalid arguments or input. The message names the remedy.
+
+    `setting` is the name of the setting that is invalid, as it occurs in the message, or "".
+    """
 
     __module__ = "infolm_metric"  # where it is public
+
+    def __init__(self, message: str = "", setting: str = "") -> None:
+        super().__init__(message)
+        self.setting = setting.partition("[")[0]
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -104,7 +111,9 @@ def check_known(name: str, value: object, choices: Collection[str], every: bool 
     infolm_metric.InputError: unknown level 'sytem'. Did you mean 'system'?
     """
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"unknown {name} {value!r}. {nearest(value, choices, every)}")
+        raise InputError(
+            f"unknown {name} {value!r}. {nearest(value, choices, every)}", setting=name
+        )
 
 
 def check_at_least(name: str, value: object, least: float) -> None:
@@ -115,7 +124,7 @@ def check_at_least(name: str, value: object, least: float) -> None:
     infolm_metric.InputError: seed must be at least 0, got -1
     """
     if isinstance(value, int | float) and not value >= least:
-        raise InputError(f"{name} must be at least {least}, got {value!r}")
+        raise InputError(f"{name} must be at least {least}, got {value!r}", setting=name)
 
 
 def check_device(name: str) -> None:
@@ -130,7 +139,8 @@ def check_device(name: str) -> None:
     except RuntimeError:  # its message lists 20 kinds of devices
         reason = nearest(name.partition(":")[0], DEVICES)
     raise InputError(
-        f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}. {reason}"
+        f"device must be a torch device such as 'cpu' or 'cuda:0', got {name!r}. {reason}",
+        setting="device",
     )
 
 
@@ -170,7 +180,9 @@ def check_value(name: str, value: object, annotation: object, allowed: str = "")
             return value
     is_number = isinstance(value, str) and re.fullmatch(r"-?\d*,\d+", value) and float in kinds
     remedy = ". Use a decimal point" if is_number else ""
-    raise InputError(f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}{remedy}")
+    raise InputError(
+        f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}{remedy}", setting=name
+    )
 
 
 def check_whole(name: str, value: object, least: int = 1) -> int:
@@ -183,7 +195,7 @@ def check_whole(name: str, value: object, least: int = 1) -> int:
 def check_fraction(name: str, value: float, ends: str) -> None:
     """Check that a number is in [0, 1]. `ends` describes the bounds in the message."""
     if not 0 <= value <= 1:
-        raise InputError(f"{name} must be between 0 and 1{ends}, got {value!r}")
+        raise InputError(f"{name} must be between 0 and 1{ends}, got {value!r}", setting=name)
 
 
 def score_names(
@@ -201,7 +213,8 @@ def score_names(
         return choices[value]
     if not value:
         raise InputError(
-            f"{name} is an empty list. Pass at least one of {sorted(set(choices.values()))}."
+            f"{name} is an empty list. Pass at least one of {sorted(set(choices.values()))}.",
+            setting=name,
         )
     return tuple(dict.fromkeys(str(score_names(name, part, choices, every)) for part in value))
 
@@ -234,9 +247,11 @@ def _number(name: str, value: Any, number: type) -> Any:
     try:
         scalar = int(value) if number is int else float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise InputError(f"{name} must be a single number, got {value!r:.100}") from None
+        raise InputError(
+            f"{name} must be a single number, got {value!r:.100}", setting=name
+        ) from None
     if not math.isfinite(scalar):
-        raise InputError(f"{name} must be finite, got {value!r}")
+        raise InputError(f"{name} must be finite, got {value!r}", setting=name)
     return scalar
 
 

@@ -58,13 +58,15 @@ def check_max_length(
         content = "one token" if texts == 1 else "one token of each text"
         raise InputError(
             f"max_length must be at least {least} ({content} and {special_tokens} special tokens), "
-            f"got {max_length!r}"
+            f"got {max_length!r}",
+            setting="max_length",
         )
     if max_length is not None and limit is not None and max_length > limit:
         remedy = ". Use long_text='window' for longer texts." if texts == 1 else ""
         raise InputError(
             f"max_length must be at most {limit}, the model's maximum length, got "
-            f"{max_length!r}{remedy}"
+            f"{max_length!r}{remedy}",
+            setting="max_length",
         )
 
 

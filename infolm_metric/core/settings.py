@@ -228,7 +228,8 @@ class ModelSettings(Settings):
         if isinstance(self.device, int):
             raise InputError(
                 f"device must be a name such as 'cpu' or 'cuda:0', got {self.device!r}. "
-                f"Use device='cuda:{self.device:d}' for this GPU."
+                f"Use device='cuda:{self.device:d}' for this GPU.",
+                setting="device",
             )
         super().__post_init__()
         for name in ("max_length", "batch_size"):
@@ -265,7 +266,9 @@ class ModelSettings(Settings):
         similar = get_close_matches(str(name).lower(), [BUNDLED], cutoff=0.75)
         if similar and name != BUNDLED and "/" not in str(name):
             source = "model_name_or_path" if self.model_name_or_path else self.model_variable
-            raise InputError(f"unknown {source} {name!r}. Did you mean {BUNDLED!r}?")
+            raise InputError(
+                f"unknown {source} {name!r}. Did you mean {BUNDLED!r}?", setting=source
+            )
         return str(name)
 
 
@@ -384,7 +387,8 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
         raise InputError(
             "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path to a "
             f"saved table, but there is no file {str(path)!r}. Create one with `infolm idf`, or "
-            f"use a known word. {nearest(value, words)}"
+            f"use a known word. {nearest(value, words)}",
+            setting="idf",
         )
     return IDF.load(path)
 
@@ -429,6 +433,7 @@ def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
     if sorted(kinds) not in (sorted(NLI_LABELS), TWO_LABELS):
         raise InputError(
             "labels must be entailment, neutral and contradiction, or entailment and "
-            f"not_entailment, in the order of the model's outputs, got {labels!r}"
+            f"not_entailment, in the order of the model's outputs, got {labels!r}",
+            setting="labels",
         )
     return kinds

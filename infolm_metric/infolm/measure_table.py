@@ -261,7 +261,8 @@ def _parse_numbers(measure: Measure, alpha: object, beta: object) -> dict[str, f
         except (TypeError, ValueError):
             raise InputError(
                 f"{measure.name} requires {parameter.name} to be {parameter.domain}, such as 0.5, "
-                f"got {value!r}"
+                f"got {value!r}",
+                setting=parameter.name,
             ) from None
     return numbers
 

@@ -69,7 +69,8 @@ class InfoLMSettings(EncodingSettings):
         if self.temperature <= 0:
             raise InputError(
                 f"temperature must be > 0, got {self.temperature!r}. Values from 1 to 2 work best "
-                "in the paper."
+                "in the paper.",
+                setting="temperature",
             )
         check_fraction("interpolation", self.interpolation, " (0 as in the paper)")
         for name in self.names:
@@ -78,7 +79,8 @@ class InfoLMSettings(EncodingSettings):
                 raise InputError(
                     f"interpolation=1 needs a measure with an upper bound, got {name} with "
                     f"symmetrize={self.symmetrize!r}. Use a smaller interpolation, "
-                    "symmetrize='jensen' or a bounded measure such as fisher_rao_distance."
+                    "symmetrize='jensen' or a bounded measure such as fisher_rao_distance.",
+                    setting="interpolation",
                 )
 
     def upper_bound(self, measure: str) -> float:

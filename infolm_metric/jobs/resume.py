@@ -134,6 +134,8 @@ def run_job(
         replaceable = path.is_file() and (job or restart or path.stat().st_size == 0)
         if path.exists() and not replaceable:
             raise InputError(f"{output} exists and was not written by a job. {RESTART}")
+        if job and job.done == job.rows and not part.exists() and path.stat().st_size != job.size:
+            raise InputError(f"{output} is not the file that the job has written. {RESTART}")
         if part.exists() and part.stat().st_size and not (job or restart):
             raise InputError(f"{part} exists, but its record {record} does not. Move it. {RESTART}")
         names = [PAIR, *settings.all_columns(baseline is not None)]

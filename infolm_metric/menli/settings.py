@@ -109,7 +109,8 @@ class MENLISettings(NLISettings):
                 if getattr(self, name) is not None:
                     raise InputError(
                         f"{name} requires a combination with another metric, got "
-                        f"{getattr(self, name)!r} without combine_with. Add it, or omit {name}."
+                        f"{getattr(self, name)!r} without combine_with. Add it, or omit {name}.",
+                        setting=name,
                     )
         if self.nli_weight is not None:
             ends = " (0: only the other metric, 1: only the NLI model)"
@@ -117,7 +118,8 @@ class MENLISettings(NLISettings):
         if self.combine_layers is not None and self.other_name not in LAYER_SETTINGS:
             raise InputError(
                 f"combine_layers requires combine_with to be {' or '.join(LAYER_SETTINGS)}, got "
-                f"{self.other_name}. Omit combine_layers."
+                f"{self.other_name}. Omit combine_layers.",
+                setting="combine_layers",
             )
         if self.combine_model is not None:  # resolved to the absolute path of a folder
             object.__setattr__(self, "combine_model", self.other.model_name_or_path)
@@ -126,7 +128,8 @@ class MENLISettings(NLISettings):
         ):
             raise InputError(
                 f"combine_with must be one of {', '.join(COMBINABLE)} with a single score, got "
-                f"{self.other.metric} with {', '.join(self.other.names)}"
+                f"{self.other.metric} with {', '.join(self.other.names)}",
+                setting="combine_with",
             )
 
     @property

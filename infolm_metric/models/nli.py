@@ -102,7 +102,8 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
         if len(labels) != len(names):
             raise InputError(
                 f"labels must name the {len(names)} outputs of the model {model!r} in order, got "
-                f"{', '.join(labels)}"
+                f"{', '.join(labels)}",
+                setting="labels",
             )
         names = list(labels)
     kinds = list(map(parse_label, names))

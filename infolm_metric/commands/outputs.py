@@ -1,0 +1,195 @@
+"""Outputs of commands: file formats, checks before a run, tables and signatures.
+
+The extension of an output file selects its format. An existing file is replaced only if a run of
+the same kind has written it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from infolm_metric.core import files
+from infolm_metric.core.checks import InputError
+
+if TYPE_CHECKING:
+    from infolm_metric.core.results import Result, Summary
+
+STANDARD_OUTPUT = "-"
+HEAD = 1 << 16  # number of bytes at the start of a file that show its kind
+# Formats by file extension. "" is for standard output and for names without an extension.
+Formats = Mapping[str, str]
+JSON_LINES: Formats = dict.fromkeys(("", ".jsonl", ".ndjson"), "rows")
+REPORTS: Formats = {"": "text", ".txt": "text", ".md": "markdown", ".json": "json"}
+# Formats of reports by flag.
+REPORT_FLAGS: Mapping[str, Formats] = {
+    "--json": {"": "json", ".json": "json"},
+    "--markdown": {"": "markdown", ".md": "markdown", ".txt": "markdown"},
+}
+Layout = Callable[..., list[str]]
+
+
+def add_output(group: argparse._ArgumentGroup, formats: Formats = REPORTS) -> None:
+    """Add the option for the output file and, for reports, for their format."""
+    if formats is REPORTS:
+        add = group.add_mutually_exclusive_group().add_argument
+        add("--json", action="store_true", help="print all results as one JSON object")
+        add("--markdown", action="store_true", help="print Markdown tables")
+        add_short_signature(group)
+    names = ", ".join(filter(None, formats))
+    text = f"output file: {names} (default: standard output)"
+    group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
+
+
+def add_short_signature(group: argparse._ArgumentGroup) -> None:
+    text = "print signatures without default values (--json contains full signatures)"
+    group.add_argument("--short-signature", action="store_true", help=text)
+
+
+def find_format(output: str, formats: Formats, flag: str = "") -> str:
+    """Look up the format of an output file. `flag` restricts the formats, for the message."""
+    suffix = PurePath(output.lower()).suffix
+    if suffix in formats:
+        return formats[suffix]
+    ending = f"must end in {', '.join(filter(None, formats))}"
+    alternative = " or have no extension" if "" in formats else ""
+    raise InputError(
+        f"cannot write {output}{flag and f' with {flag}'}: its name {ending}{alternative}. "
+        "Rename it."
+    )
+
+
+def report_format(arguments: argparse.Namespace) -> str:
+    """Look up the format of a report, which a flag or the extension of the output selects."""
+    flag = "--json" * arguments.json or "--markdown" * arguments.markdown
+    return find_format(arguments.output, REPORT_FLAGS.get(flag, REPORTS), flag)
+
+
+def check_report(arguments: argparse.Namespace, key: str, *inputs: str) -> None:
+    """Check the inputs and the output of a report, whose JSON contains `key`."""
+    mark = f'"{key}"' if report_format(arguments) == "json" else ""
+    check_output(arguments, mark, *inputs)
+
+
+def check_output(arguments: argparse.Namespace, mark: str | None, *inputs: str) -> None:
+    """Check that the inputs exist, and that the output can be created or replaced.
+
+    An existing file must contain `mark` near its start, or can be any file if `mark` is "". None
+    leaves the check of an existing file to the caller.
+    """
+    files.check_exists(inputs)
+    output = arguments.output
+    if output == STANDARD_OUTPUT:
+        return
+    values = [value for name, value in vars(arguments).items() if name != "output"]
+    lists = [value if isinstance(value, list) else [value] for value in values]
+    words = [word for words in lists for word in words if isinstance(word, str)]
+    # Any argument can name an input file, but most are texts or names such as "infolm".
+    paths = [word for word in words if os.path.isfile(os.path.expanduser(word))]
+    files.check_writable(output, [*inputs, *paths])
+    if mark is not None:
+        _check_kind(output, mark)
+
+
+def _check_kind(output: str, mark: str) -> None:
+    """Check that an existing file does not belong to a job, and contains the mark."""
+    path = os.path.realpath(output)
+    if os.path.exists(f"{path}.job") and any(map(os.path.exists, (path, f"{path}.part"))):
+        raise InputError(
+            f"cannot write {output}: it contains the scores of a job. Choose another output, or "
+            f"delete {output}, {output}.job and {output}.part."
+        )
+    if not os.path.isfile(output):
+        return
+    with open(output, "rb") as file:
+        head = file.read(HEAD)
+    if head and mark.encode() not in head:
+        raise InputError(
+            f"cannot write {output}: it exists and is not the output of such a run. Choose another "
+            "output, or delete it."
+        )
+
+
+def write(lines: Iterable[str], output: str) -> None:
+    """Write lines to a file, or to standard output if `output` is "-"."""
+    text = "".join(f"{line}\n" for line in lines)
+    if output != STANDARD_OUTPUT:
+        files.write_text(output, text)
+    elif sys.stdout:  # None if it is closed
+        sys.stdout.write(text)
+
+
+def write_report(
+    arguments: argparse.Namespace, report: Mapping[str, object], lines: Iterable[str]
+) -> None:
+    """Write a report as JSON, or else its lines."""
+    if report_format(arguments) == "json":
+        lines = [json.dumps(files.finite(report), allow_nan=False)]
+    write(lines, arguments.output)
+
+
+def layout(arguments: argparse.Namespace) -> Layout:
+    """Return the function that formats the tables of a report."""
+    return markdown if report_format(arguments) == "markdown" else aligned
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Return the lines of a plain-text table. The first `left` columns are left-aligned.
+
+    >>> aligned(["metric", "r"], [["BLEU", "0.5"]])
+    ['metric    r', 'BLEU    0.5']
+    """
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    sides = "<" * left + ">" * (len(header) - left)
+    layout = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+    return [layout.format(*row).rstrip() for row in (header, *rows)]
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    r"""Return the lines of a Markdown table. The first `left` columns are left-aligned.
+
+    >>> markdown(["metric", "x|y\nz"], [["a|b", "0.5"]])
+    ['| metric | x\\|y z |', '|---|---:|', '| a\\|b | 0.5 |']
+    """
+    rule = "|" + "|".join(["---"] * left + ["---:"] * (len(header) - left)) + "|"
+
+    def line(row: Sequence[str]) -> str:
+        return "| " + " | ".join(" ".join(c.splitlines()).replace("|", "\\|") for c in row) + " |"
+
+    return [line(header), rule, *map(line, rows)]
+
+
+def signature_lines(
+    results: Iterable[Result | Summary], arguments: argparse.Namespace
+) -> Iterator[str]:
+    """Yield a line with each signature, which is short if --short-signature was passed."""
+    for result in results:
+        signature = result.signature
+        yield f"signature: {signature.short() if arguments.short_signature else signature}"
+
+
+def describe_metrics(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
+    """Return the direction and the signature of each metric, for JSON."""
+    return {
+        result.metric: {
+            "higher_is_better": result.higher_is_better,
+            "signature": result.signature,
+        }
+        for result in results
+    }
+
+
+def describe_directions(results: Sequence[Result]) -> str:
+    """Return whether lower or higher scores are better, by metric if metrics differ."""
+    words = {
+        result.metric: f"{'higher' if result.higher_is_better else 'lower'} is better"
+        for result in results
+    }
+    if len({*words.values()}) == 1:
+        return next(iter(words.values()))
+    return ", ".join(f"{metric}: {word}" for metric, word in words.items())
