@@ -13,8 +13,8 @@ import re
 import reprlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path, PurePath
 from typing import Any
@@ -32,6 +32,11 @@ REFERENCE_COLUMNS = ("references", "reference")
 JSON_LINES = (
     "Write one JSON object per line (`jq -c '.[]' FILE` converts an array of objects, and "
     "`jq -c . FILE` converts objects that span several lines)."
+)
+
+QUOTES = (
+    "Put cells that contain quotes or carriage returns in double quotes, and write each quote "
+    'inside as "".'
 )
 
 # Position of a row ("data.csv, line 3"), and its values by column.
@@ -168,17 +173,14 @@ def _delimited_rows(path: str) -> Iterator[Row]:
     reader = csv.reader(chain([first_line], lines), delimiter=separator, strict=True)
     header: list[str] = []
     suspects: list[int] = []
+    where = label(path)
     try:
         for cells in filter(None, reader):
             number = skipped + reader.line_num
             where = f"{label(path)}, line {number}"
             if not header:
                 header = cells
-                if duplicates := {name for name in header if header.count(name) > 1}:
-                    raise InputError(
-                        f"{where}: duplicate column name {min(duplicates)!r}. Rename one column, "
-                        "or add a header if it is missing."
-                    )
+                _check_header(where, header)
                 continue
             if len(cells) != len(header):
                 raise InputError(
@@ -188,30 +190,29 @@ def _delimited_rows(path: str) -> Iterator[Row]:
                 )
             if any("\n" in cell and separator in cell for cell in cells):
                 suspects.append(number - sum(cell.count("\n") for cell in cells))
-                if separator == "\t":
-                    raise InputError(
-                        f"{label(path)}, line {suspects[0]}: a quoted cell contains a tab and a "
-                        "line break, so a stray quote may have joined two rows. Put cells that "
-                        'contain quotes in double quotes and write each quote inside as "", or use '
-                        "JSON Lines."
-                    )
+            if suspects and separator == "\t":
+                raise InputError(
+                    f"{label(path)}, line {suspects[0]}: a quoted cell contains a tab and a line "
+                    f"break, so a stray quote may have joined two rows. {QUOTES}"
+                )
             yield where, Cells(zip(header, cells, strict=True))
     except csv.Error as error:
-        problem, remedy = str(error), "Put cells that contain quotes in double quotes, and write "
-        remedy += 'each quote inside as "".'
-        if problem.startswith("new-line character"):
-            problem = "a carriage return without a line feed"
-            remedy = (
-                "Put cells that contain carriage returns in double quotes. If lines end with them, "
-                "convert the file: tr '\\r' '\\n'."
-            )
-        where = f"{label(path)}, line {skipped + reader.line_num}"
-        raise InputError(f"{where}: not valid CSV ({problem}). {remedy}") from None
+        is_return = str(error).startswith("new-line character")
+        problem = "a carriage return without a line feed" if is_return else error
+        raise InputError(f"{where} or later: not valid CSV ({problem}). {QUOTES}") from None
     if suspects:
         warn_user(
             f"{label(path)}: {len(suspects)} rows have a cell with both a line break and "
             f"{separator!r} (first: line {suspects[0]}). Check for a stray double quote that "
             "joins lines.",
+        )
+
+
+def _check_header(where: str, header: Sequence[str]) -> None:
+    if duplicates := {name for name in header if header.count(name) > 1}:
+        raise InputError(
+            f"{where}: duplicate column name {min(duplicates)!r}. Rename one column, or add a "
+            "header if it is missing."
         )
 
 
@@ -306,23 +307,19 @@ def load_dataset(
     if os.path.isdir(name):
         name = os.path.abspath(name)  # `datasets` cannot load "."
     saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
-    load = partial(
-        datasets.load_dataset, name, config, split=split, revision=revision, streaming=streaming
-    )
     try:
         dataset: Any = None
         if saved:
             dataset = datasets.load_from_disk(name)
-        elif os.path.isdir(name):  # data sets on the Hub keep the types that the Hub shows
-            dataset = _text_tables(datasets.load_dataset_builder(name, config))
-        if dataset is None:
-            try:
-                # By default, texts such as NA in CSV are read as missing values.
-                dataset = load(keep_default_na=False)
-            except (TypeError, ValueError) as error:
-                if "keep_default_na" not in str(error):
-                    raise
-                dataset = load()  # other formats do not have the option
+        else:
+            builder = datasets.load_dataset_builder(name, config, revision=revision)
+            if os.path.isdir(name):  # data sets on the Hub keep the types that the Hub shows
+                dataset = _text_tables(builder)
+            # By default, texts such as NA in CSV are read as missing values.
+            options: dict[str, Any] = {"split": split, "revision": revision}
+            options |= {"keep_default_na": False} if builder.name == "csv" else {}
+            options["streaming"] = streaming
+            dataset = dataset or datasets.load_dataset(name, config, **options)
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
         kind = InputError if isinstance(error, ValueError) or os.path.isdir(name) else OSError
@@ -361,15 +358,12 @@ def _text_tables(builder: Any) -> dict[str, TableFiles] | None:
 
 
 def _is_text_table(path: str) -> bool:
-    """Return True for a local table, and for a file .json whose first line is a JSON object."""
-    if not os.path.isfile(path):
-        return False
+    """Return True for a table, and for a file .json whose first line is a JSON object."""
     if file_ending(path) != ".json":
         return is_table_path(path)
-    try:
+    with suppress(InputError):
         return next(_json_rows(path), None) is not None
-    except ValueError:
-        return False
+    return False
 
 
 def dataset_rows(name: str, load: Callable[[], Any]) -> Iterator[Row]:

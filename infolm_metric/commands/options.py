@@ -129,12 +129,10 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: object) 
     1.5
     """
     settings: type[Settings] = metrics.find(name).settings_type()
+    models = read_models(arguments)
+    values = {**vars(arguments), MODEL: models.get(name, models.get(""))}
     for field in fields.ordered_fields(settings):
-        value = getattr(arguments, field.name, None)
-        if field.name == MODEL:
-            models = read_models(arguments)
-            value = models.get(name, models.get(""))
-        if value is not None:
+        if (value := values.get(field.name)) is not None:
             single = field.name == settings.names_field and len(value) == 1
             defaults[field.name] = value[0] if single else value
     return _with_idf(_check_used(settings.of(**defaults), arguments), arguments)
@@ -152,14 +150,11 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
         metric, mark, model = word.partition("=")
         if not mark or os.path.exists(os.path.expanduser(word)):
             metric, model = "", word
-        elif metrics.find(metric).name not in chosen_metrics(arguments):
-            raise InputError(f"--model {word} requires --metric {metric}")
-        elif not model:
-            raise InputError(f"--model {word} has no name after the equals sign. Add a name.")
-        if metric in models:
+        known = not metric or metrics.find(metric).name in chosen_metrics(arguments)
+        if not (known and model) or metric in models:
             raise InputError(
-                f"argument --model: passed twice{metric and f' for {metric}'}. Remove one of them, "
-                "or use METRIC=NAME to set the model of one metric."
+                f"--model {word} must be NAME, once, or METRIC=NAME, once for each metric of "
+                "--metric. Remove or correct it."
             )
         models[metric] = model
     return models
@@ -174,8 +169,9 @@ def _check_used(settings: Settings, arguments: argparse.Namespace) -> Settings:
         for name in sorted(settings.unused):
             if getattr(arguments, name, None) is not None:
                 raise InputError(
-                    f"{name} is not used by {', '.join(settings.names)}. Omit {name}, or set "
-                    f"{settings.names_field} to a score that uses it."
+                    f"{name} is not used by {', '.join(settings.names)}. Omit it, or select a "
+                    "score that uses it.",
+                    setting=name,
                 )
     return settings
 
@@ -279,8 +275,8 @@ def read_corpus(arguments: argparse.Namespace, extension: str, mark: str) -> Ite
     """Check the corpus files and the output, and return an iterator over all texts."""
     if arguments.output == outputs.STANDARD_OUTPUT:
         raise InputError("cannot write the result to standard output. Name a file with -o.")
-    outputs.find_format(arguments.output, dict.fromkeys((extension, ".json", ""), "json"))
-    outputs.check_output(arguments, mark, *arguments.corpus)
+    formats = dict.fromkeys((extension, ".json", ""), "json")
+    outputs.check_output(arguments, mark, *arguments.corpus, formats=formats)
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
     )

@@ -76,14 +76,18 @@ def check_report(arguments: argparse.Namespace, key: str, *inputs: str) -> None:
     check_output(arguments, mark, *inputs)
 
 
-def check_output(arguments: argparse.Namespace, mark: str | None, *inputs: str) -> None:
+def check_output(
+    arguments: argparse.Namespace, mark: str | None, *inputs: str, formats: Formats | None = None
+) -> None:
     """Check that the inputs exist, and that the output can be created or replaced.
 
     An existing file must contain `mark` near its start, or can be any file if `mark` is "". None
     leaves the check of an existing file to the caller.
     """
-    files.check_exists(inputs)
     output = arguments.output
+    if formats is not None:
+        find_format(output, formats)
+    files.check_exists(inputs)
     if output == STANDARD_OUTPUT:
         return
     values = [value for name, value in vars(arguments).items() if name != "output"]

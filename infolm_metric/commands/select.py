@@ -38,7 +38,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    outputs.check_output(arguments, f'"{SELECTED}"', arguments.file)
+    outputs.check_output(arguments, f'"{SELECTED}"', arguments.file, formats=outputs.JSON_LINES)
     settings = options.read_settings(arguments.metric, arguments)
     rows = []
     for where, row in tables.read_rows(arguments.file):

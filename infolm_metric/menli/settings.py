@@ -109,7 +109,7 @@ class MENLISettings(NLISettings):
                 if getattr(self, name) is not None:
                     raise InputError(
                         f"{name} requires a combination with another metric, got "
-                        f"{getattr(self, name)!r} without combine_with. Add it, or omit {name}.",
+                        f"{getattr(self, name)!r} without combine_with. Add combine_with.",
                         setting=name,
                     )
         if self.nli_weight is not None:
@@ -118,7 +118,7 @@ class MENLISettings(NLISettings):
         if self.combine_layers is not None and self.other_name not in LAYER_SETTINGS:
             raise InputError(
                 f"combine_layers requires combine_with to be {' or '.join(LAYER_SETTINGS)}, got "
-                f"{self.other_name}. Omit combine_layers.",
+                f"{self.other_name}. Omit this setting.",
                 setting="combine_layers",
             )
         if self.combine_model is not None:  # resolved to the absolute path of a folder

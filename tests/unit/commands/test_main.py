@@ -93,11 +93,16 @@ INVALID = [
     (["score", "--size=3", "a", "b"], "--size is a setting of toy, not of infolm"),
     (["score", "--metric", "toy", "--metric", "toy", "a", "b"], "'toy' passed twice"),
     (["select", "--metric", "toy", "--metric", "infolm", "-"], "--metric: passed twice"),
-    (["score", "--model", "x", "--model", "y", "a", "b"], "--model: passed twice. Remove"),
-    (["score", "--model", "infolm=x", "--model", "infolm=y", "a", "b"], "passed twice for infolm"),
-    (["score", "--model", "menli=x", "a", "b"], "--model menli=x requires --metric menli"),
+    *(
+        (["score", *words.split(), "a", "b"], f"{words.rpartition(' ')[2]} must be NAME, once, or")
+        for words in (
+            "--model x --model y",
+            "--model infolm=x --model infolm=y",
+            "--model menli=x",
+            "--model infolm=",
+        )
+    ),
     (["score", "--model", "infoml=x", "a", "b"], "Did you mean 'infolm'?"),
-    (["score", "--model", "infolm=", "a", "b"], "--model infolm= has no name"),
     (
         ["score", "--metric", "tog", "a", "b"],
         "--metric: invalid choice: 'tog'. Did you mean 'toy'?",
