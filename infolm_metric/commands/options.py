@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import Field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from infolm_metric.core.settings import ModelSettings, Settings
 if TYPE_CHECKING:
     from infolm_metric.scoring.scorer import Scorer
 
-STANDARD_OUTPUT = "-"
 MODEL = "model_name_or_path"
 # Setting that selects the second metric of a combination.
 COMBINED = "combine_with"
@@ -41,17 +40,11 @@ def add_metric(parser: Parser, *, multiple: bool = False) -> None:
         add = group.add_argument
         add("--metric", metavar="NAME", choices=names, default=metrics.DEFAULT, help=text)
     types = (metrics.find(name).settings_type() for name in names)
-    defaults = [
-        f"{settings.metric}: "
-        + (f"${settings.model_variable}, else " if settings.model_variable else "")
-        + settings.default_model
-        for settings in types
-        if issubclass(settings, ModelSettings)
-    ]
+    models = {name.metric: name.default_model for name in types if issubclass(name, ModelSettings)}
     text = (
         "a folder, a name on the Hub, or bundled (each metric's small English model, offline). "
-        "METRIC=NAME sets the model of one metric. Repeatable. Default for "
-        f"{', for '.join(defaults)}"
+        "METRIC=NAME sets the model of one metric. Repeatable. Default, unless INFOLM_MODEL or "
+        f"INFOLM_NLI_MODEL is set: {', '.join(f'{k}: {v}' for k, v in models.items())}"
     )
     add_repeated(group, "--model", dest=MODEL, help=text)
 
@@ -219,16 +212,26 @@ def add_columns(group: Group, candidates: bool = True) -> None:
     """Add the options for column names."""
     if candidates:
         text = f"column of candidates (default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
-        group.add_argument("--candidate-column", metavar="NAME", help=text)
+        add_names(group, {"--candidate-column": text})
     text = f"column of references (repeatable, default: {' or '.join(tables.REFERENCE_COLUMNS)})"
     add_repeated(group, "--reference-column", help=text)
 
 
+RATING_COLUMNS = {
+    "--system-column": "column of systems, or none for independent texts (default: system)",
+    "--id-column": "column of sample ids (default: id)",
+}
+
+
+def add_names(group: Group, texts: Mapping[str, str]) -> None:
+    """Add options that take a name, with their help texts."""
+    for flag, text in texts.items():
+        group.add_argument(flag, metavar="NAME", help=text)
+
+
 def add_rating_columns(group: Group) -> None:
     """Add the options for column names in tables of human scores."""
-    text = "column of systems, or none to treat all rows as independent texts (default: system)"
-    group.add_argument("--system-column", metavar="NAME", help=text)
-    group.add_argument("--id-column", metavar="NAME", help="column of sample ids (default: id)")
+    add_names(group, RATING_COLUMNS)
     add_columns(group)
 
 

@@ -33,8 +33,7 @@ def add_texts(group: options.Group) -> None:
 
 def add_datasets(group: options.Group) -> None:
     options.add_columns(group)
-    for flag, text in DATASET_OPTIONS.items():
-        group.add_argument(flag, metavar="NAME", help=text)
+    options.add_names(group, DATASET_OPTIONS)
     text = "read the data set while it is being downloaded"
     group.add_argument("--streaming", action="store_true", help=text)
 
