@@ -34,10 +34,7 @@ JSON_LINES = (
     "`jq -c . FILE` converts objects that span several lines)."
 )
 
-QUOTES = (
-    "Put cells that contain quotes or carriage returns in double quotes, and write each quote "
-    'inside as "".'
-)
+QUOTES = 'Put cells with quotes or carriage returns in double quotes, and write each quote as "".'
 
 # Position of a row ("data.csv, line 3"), and its values by column.
 Row = tuple[str, Mapping[str, Any]]
@@ -170,49 +167,43 @@ def _delimited_rows(path: str) -> Iterator[Row]:
     lines = (line for _, line in read_lines(path))
     first_line, separator, skipped = _first_line(lines, path)
     # Without `strict`, a stray quote would silently join all lines up to the next quote.
-    reader = csv.reader(chain([first_line], lines), delimiter=separator, strict=True)
-    header: list[str] = []
+    reader = csv.DictReader(chain([first_line], lines), delimiter=separator, strict=True)
     suspects: list[int] = []
-    where = label(path)
+
+    def where(line: int) -> str:
+        return f"{label(path)}, line {skipped + line}"
+
     try:
-        for cells in filter(None, reader):
-            number = skipped + reader.line_num
-            where = f"{label(path)}, line {number}"
-            if not header:
-                header = cells
-                _check_header(where, header)
-                continue
-            if len(cells) != len(header):
+        header = list(reader.fieldnames or ())
+        if duplicates := {name for name in header if header.count(name) > 1}:
+            raise InputError(
+                f"{where(reader.line_num)}: duplicate column name {min(duplicates)!r}. Rename one "
+                "column, or add a header if it is missing."
+            )
+        for row in reader:
+            if None in row or None in row.values():
                 raise InputError(
-                    f"{where}: expected {len(header)} cells separated by {separator!r}, as in the "
-                    f"header, got {len(cells)}. Put cells that contain separators, quotes or line "
-                    "breaks in double quotes."
+                    f"{where(reader.line_num)}: expected {len(header)} cells separated by "
+                    f"{separator!r}, as in the header, got {'more' if None in row else 'fewer'}. "
+                    f"Put cells that contain separators in double quotes. {QUOTES}"
                 )
-            if any("\n" in cell and separator in cell for cell in cells):
-                suspects.append(number - sum(cell.count("\n") for cell in cells))
+            if any("\n" in cell and separator in cell for cell in row.values()):
+                breaks = sum(cell.count("\n") for cell in row.values())
+                suspects.append(reader.line_num - breaks)
             if suspects and separator == "\t":
                 raise InputError(
-                    f"{label(path)}, line {suspects[0]}: a quoted cell contains a tab and a line "
-                    f"break, so a stray quote may have joined two rows. {QUOTES}"
+                    f"{where(suspects[0])}: a quoted cell contains a tab and a line break, so a "
+                    f"stray quote may have joined two rows. {QUOTES}"
                 )
-            yield where, Cells(zip(header, cells, strict=True))
+            yield where(reader.line_num), Cells(row)
     except csv.Error as error:
         is_return = str(error).startswith("new-line character")
         problem = "a carriage return without a line feed" if is_return else error
-        raise InputError(f"{where} or later: not valid CSV ({problem}). {QUOTES}") from None
+        raise InputError(f"{where(reader.line_num)}: not valid CSV ({problem}). {QUOTES}") from None
     if suspects:
         warn_user(
-            f"{label(path)}: {len(suspects)} rows have a cell with both a line break and "
-            f"{separator!r} (first: line {suspects[0]}). Check for a stray double quote that "
-            "joins lines.",
-        )
-
-
-def _check_header(where: str, header: Sequence[str]) -> None:
-    if duplicates := {name for name in header if header.count(name) > 1}:
-        raise InputError(
-            f"{where}: duplicate column name {min(duplicates)!r}. Rename one column, or add a "
-            "header if it is missing."
+            f"{where(suspects[0])}: a cell contains both a line break and {separator!r} "
+            f"({len(suspects)} rows in total). Check for a stray double quote that joins lines."
         )
 
 
@@ -256,18 +247,17 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
                 f"candidates and references use: infolm score --data {path}."
             )
     streams = [read_texts(path) for path in paths]
-    for number, (candidate, *group) in enumerate(zip_longest(*streams), 1):
-        if candidate is None or None in group:
-            counts = [
-                number - (text is None) + sum(1 for _ in stream)
-                for text, stream in zip([candidate, *group], streams, strict=True)
-            ]
-            index = next(i for i, count in enumerate(counts) if count != counts[0])
+    for number, texts in enumerate(zip_longest(*streams), 1):
+        if None in texts:
+            pairs = zip(texts, streams, strict=True)
+            counts = [number - (text is None) + sum(1 for _ in stream) for text, stream in pairs]
+            other = next(i for i, count in enumerate(counts) if count != counts[0])
             raise InputError(
                 "the files must have the same number of lines, with one text per line. "
-                f"{label(candidates)} has {counts[0]}, {label(paths[index])} has {counts[index]}."
+                f"{label(candidates)} has {counts[0]}, {label(paths[other])} has {counts[other]}."
             )
-        yield f"{label(candidates)}, line {number}", {"prediction": candidate, "references": group}
+        row = {"prediction": texts[0], "references": list(texts[1:])}
+        yield f"{label(candidates)}, line {number}", row
 
 
 def read_documents(path: str, column: str) -> Iterator[str]:

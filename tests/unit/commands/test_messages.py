@@ -2,7 +2,9 @@
 
 import argparse
 import importlib
+import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -169,3 +171,10 @@ def test_a_tilde_is_expanded_in_every_file_name_but_not_in_texts(
     arguments = make_parser("score").parse_args(["~/a", "b", "--dataset=~/d", "--model=~/m"])
     assert arguments.texts == ["~/a", "b"]
     assert (arguments.dataset, arguments.model_name_or_path) == (f"{tmp_path}/d", [f"{tmp_path}/m"])
+
+
+def test_names_in_python_are_kept_for_options_that_are_no_settings(infolm_error):
+    row = {"System": "A", "id": "1", "prediction": "a", "references": ["b"], "human": {"x": 1}}
+    Path("data.jsonl").write_text("".join(json.dumps({**row, "id": i}) + "\n" for i in "12"))
+    errors = infolm_error("correlate", "data.jsonl", "--model", "bundled")
+    assert "--system-column System (in Python: system_column='System')" in errors

@@ -168,7 +168,7 @@ def test_csv_cells_may_be_separated_by_semicolons_or_tabs(file, separator, heade
 
 def test_cells_with_line_ends_and_separators_trigger_a_single_warning(file):
     content = 'prediction,reference\na,b\n"c\nd","e\nf, g"\nh,"i\nj, k"\n'
-    with pytest.warns(UserWarning, match="a.csv: 2 rows .* line 3") as warned:
+    with pytest.warns(UserWarning, match="a.csv, line 3: .*2 rows") as warned:
         rows = [row for _, row in tables.read_rows(file("a.csv", content))]
     assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
 
