@@ -150,19 +150,20 @@ OVERWRITING = [
     ("score", "-c", "sys.txt", "-r", "ref.txt", "-r", "ref2.txt", "-o", "ref2.txt"),
     ("score", "data.jsonl", "-o", "data.jsonl"),
     ("score", "a", "b", "--rescale-with-baseline", "table.txt", "-o", "table.txt"),
-    ("idf", "ref.txt", "-o", "./ref.txt"),
-    ("baseline", "ref2.txt", "ref.txt", "-o", "ref.txt"),
-    ("baseline", "ref.txt", "--idf", "table.txt", "-o", "table.txt"),
+    ("idf", "text.json", "-o", "./text.json"),
+    ("baseline", "ref2.txt", "text.json", "-o", "text.json"),
+    ("baseline", "ref.txt", "--idf", "text.json", "-o", "text.json"),
     ("attack", "data.jsonl", "-o", "data.jsonl"),
-    ("robustness", "data.jsonl", "-o", "data.jsonl"),
-    ("correlate", "data.jsonl", "-o", "data.jsonl"),
+    ("select", "data.jsonl", "-o", "data.jsonl"),
+    ("robustness", "table.txt", "-o", "table.txt"),
+    ("correlate", "table.txt", "-o", "table.txt"),
     ("compare", "sys.txt", "ref2.txt", "-r", "ref.txt", "-o", "ref2.txt"),
 ]
 
 
 @pytest.mark.parametrize("arguments", OVERWRITING)
 def test_no_command_overwrites_its_input(infolm_error, arguments):
-    for name in ("table.txt", "data.jsonl"):
+    for name in ("table.txt", "text.json", "data.jsonl"):
         Path(name).write_text("kept")
     contents = {file: file.read_bytes() for file in Path().iterdir()}
     errors = infolm_error(*arguments)
