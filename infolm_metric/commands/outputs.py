@@ -180,10 +180,7 @@ def signature_lines(
 def describe_metrics(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
     """Return the direction and the signature of each metric, for JSON."""
     return {
-        result.metric: {
-            "higher_is_better": result.higher_is_better,
-            "signature": result.signature,
-        }
+        result.metric: {"higher_is_better": result.higher_is_better, "signature": result.signature}
         for result in results
     }
 

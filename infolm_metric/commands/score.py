@@ -191,10 +191,7 @@ def _run_job(
 
 
 def _score_in_memory(
-    arguments: argparse.Namespace,
-    source: Source,
-    settings: Sequence[Settings],
-    output_format: str,
+    arguments: argparse.Namespace, source: Source, settings: Sequence[Settings], output_format: str
 ) -> None:
     """Score all pairs with each metric in one call, and write the results."""
     from infolm_metric.jobs import resume
@@ -261,9 +258,7 @@ def _per_pair(columns: Mapping[str, Sequence[object]]) -> Iterator[str]:
 
 
 def _summary(
-    scorers: Sequence[Scorer[Any]],
-    totals: Sequence[Summary],
-    arguments: argparse.Namespace,
+    scorers: Sequence[Scorer[Any]], totals: Sequence[Summary], arguments: argparse.Namespace
 ) -> list[str]:
     """Return the mean scores with their interpretation, then the signatures."""
     if arguments.score_only:

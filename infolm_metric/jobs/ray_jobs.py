@@ -140,8 +140,7 @@ def start(verbose: bool = False) -> None:
 
 def _open_source(source: tables.Source) -> tuple[ray.data.Dataset, type[dict[str, Any]]]:
     """Return the data set of a source, and the type of its rows."""
-    assert source.load
-    data = source.load()
+    data = source.load and source.load()
     if not isinstance(data, tables.TableFiles):
         return ray.data.from_huggingface(data), tables.row_type(data)
     files.check_exists(data.paths, again=True)
@@ -165,8 +164,7 @@ def _find_schema(source: tables.Source) -> pyarrow.Schema:
     """Check all rows of text tables, and return the types of their columns."""
     schema = pyarrow.schema([])
     for rows in batches(source.rows(), COUNTED_PAIRS):
-        for row in rows:
-            source.pair(row)
+        Pairs.of(map(source.pair, rows))  # checks the rows
         names = dict.fromkeys(name for _, row in rows for name in row)
         try:
             types = {name: pyarrow.infer_type([row.get(name) for _, row in rows]) for name in names}

@@ -196,7 +196,7 @@ def _resume(
             if job.done:
                 warn_user(
                     f"{job.done} of {job.rows} pairs are saved in {part}. Run the command "
-                    "again, without --restart, to resume.",
+                    "again, without --restart, to resume."
                 )
             raise
     return job

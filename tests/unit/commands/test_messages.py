@@ -120,8 +120,7 @@ def value_of(action):
 
 
 @pytest.mark.parametrize(
-    ("command", "action"),
-    options(lambda action: not isinstance(action, argparse._AppendAction)),
+    ("command", "action"), options(lambda action: not isinstance(action, argparse._AppendAction))
 )
 def test_an_option_passed_twice_is_rejected(infolm_error, command, action):
     words = [action.option_strings[-1], *value_of(action)]
