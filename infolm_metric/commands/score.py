@@ -126,26 +126,19 @@ def _check_metrics(
     arguments: argparse.Namespace, settings: Sequence[Settings], output_format: str
 ) -> None:
     """Check that the output can hold the scores of all metrics."""
-    metrics, baseline = ", ".join(item.metric for item in settings), arguments.rescale_with_baseline
+    baseline = arguments.rescale_with_baseline
     columns = [column for item in settings for column in item.columns(bool(baseline))]
     if arguments.score_only and len(columns) > 1:
         raise InputError(
             f"-b prints a single number, got the scores {', '.join(columns)}. Omit -b, or select "
             "one score without --rescale-with-baseline."
         )
-    if len(settings) == 1:
-        return
-    if isinstance(baseline, str):
-        raise InputError(
-            "--rescale-with-baseline FILE takes one metric, because each metric has its own "
-            f"baseline, got {metrics}. Omit FILE, or score one metric."
-        )
-    if output_format in ("job", "ray", "explanation"):
-        name = "an explanation" if output_format == "explanation" else "a job"
-        raise InputError(
-            f"{name} takes one metric, got {metrics}. Run one command per metric, or pass -o "
-            "FILE.csv for the scores of all."
-        )
+    single = {"job": "a job", "ray": "--engine ray", "explanation": "--explain"}.get(output_format)
+    if isinstance(baseline, str):  # each metric has its own baseline
+        single = "--rescale-with-baseline FILE"
+    if single and len(settings) > 1:
+        names = ", ".join(item.metric for item in settings)
+        raise InputError(f"{single} takes one metric, got {names}. Run one command per metric.")
 
 
 def _explain(arguments: argparse.Namespace, source: Source, settings: Settings) -> None:
@@ -210,22 +203,19 @@ def _score_in_memory(
         baseline = resolve_baseline(item.metric, rescale)
         runs.append(options.make_scorer(item).prepare(item, pairs.texts_by_side, baseline))
     verbose = options.progress_enabled(arguments.quiet)
-    results = [run.score(pairs, verbose).renamed(run.settings.column) for run in runs]
-    for run, result in zip(runs, results, strict=True):
+    results, totals = [], []
+    table: dict[str, Sequence[Any]] = {}
+    for run in runs:
+        result = run.score(pairs, verbose).renamed(run.settings.column)
         warn(result.counts, run.scorer.warning_messages)
+        means = {name: mean(column) for name, column in result.columns().items()}
+        totals.append(run.summary(means, result.counts, Counter(pairs.counts)))
+        table |= result.all_columns()
+        results.append(result.as_dict())
     if output_format == "json":
-        names = (item.metric for item in settings)
-        reports = {name: result.as_dict() for name, result in zip(names, results, strict=True)}
-        report = {"metrics": reports} if len(reports) > 1 else results[0].as_dict()
+        by_metric = dict(zip((item.metric for item in settings), results, strict=True))
+        report = {"metrics": by_metric} if len(results) > 1 else results[0]
         return write([json.dumps(report, allow_nan=False)], arguments.output)
-    means = [
-        {name: mean(column) for name, column in result.columns().items()} for result in results
-    ]
-    totals = [
-        run.summary(values, result.counts, Counter(pairs.counts))
-        for run, values, result in zip(runs, means, results, strict=True)
-    ]
-    table = {name: column for result in results for name, column in result.all_columns().items()}
     lines, output = _summary([run.scorer for run in runs], totals, arguments), arguments.output
     if output_format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","

@@ -343,7 +343,7 @@ def test_every_scored_row_is_rejected_before_any_metric_is_loaded(infolm_error, 
     errors = infolm_error("score", "old.jsonl", *BOTH, "-o", "new.csv")
     assert "column 'infolm' already exists" in errors
     errors = infolm_error("score", "old.jsonl", *BOTH, "-o", "new.jsonl")
-    assert "a job scores one metric, got toy, infolm" in errors
+    assert "a job takes one metric, got toy, infolm" in errors
     errors = infolm_error("score", "old.jsonl", *BOTH, "--rescale-with-baseline", "old.jsonl")
     assert "FILE takes one metric" in errors
 
