@@ -74,12 +74,13 @@ def test_sources_are_scored_with_a_baseline_and_one_warning(cluster, capsys):
     parquet.write_table(Table.from_pylist(rows), "pairs.parquet")
     arguments = [*ONE_WORKER, "--metric", "menli", "--model", "bundled", "pairs.parquet"]
     arguments += ["--reference-column", "article", "--task", "source", "--rescale-with-baseline"]
+    arguments += ["--formula", "e", "--direction", "avg"]
     assert main([*arguments, "-o", "scores.parquet"]) == 0
     streams = capsys.readouterr()
     assert streams.err.count("of the tokens are unknown to the model") == 1
     signature = streams.out.splitlines()[-1]
     assert "|against:source|" in signature and "|baseline:package-" in signature
-    scorer = MENLIScorer(model_name_or_path="bundled", task="source")
+    scorer = MENLIScorer(model_name_or_path="bundled")
     result = scorer.score([rows[0]["prediction"]], [rows[0]["article"]], rescale_with_baseline=True)
     scored = parquet.read_table("scores.parquet")
     for name, column in result.renamed(scorer.settings.column).columns().items():
