@@ -13,6 +13,7 @@ from infolm_metric.core.files import STANDARD_INPUT, label
 from infolm_metric.tables import Source, resembles_file
 
 INPUT_MODES = "texts as arguments, -c FILE and -r FILE, --data FILE, or --dataset NAME"
+FILES = "To score files with one text per line, run infolm score -c CANDIDATES -r REFERENCES."
 DATASET_OPTIONS = {
     "--dataset": "data set on the Hub, folder of data files, or folder written by save_to_disk",
     "--dataset-config": "configuration of the data set, required if it has several",
@@ -80,10 +81,7 @@ def check_input_mode(
         problem = "more than one input" if modes else "nothing to score"
         raise InputError(f"{problem}. Pass either {INPUT_MODES}{hint}")
     if table and table.lower().removesuffix(".gz").endswith((".txt", ".text")):
-        raise InputError(
-            f"{table} is plain text, not a table. To score files with one text per line, run "
-            "infolm score -c CANDIDATES -r REFERENCES"
-        )
+        raise InputError(f"{table} is plain text, not a table. {FILES}")
     if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
         raise InputError("--candidate-column and --reference-column require --data or --dataset")
     for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
@@ -93,12 +91,9 @@ def check_input_mode(
         raise InputError("-c and -r require each other. Pass -c CANDIDATES and -r REFERENCES.")
     names = [text for text in texts if text not in arguments.as_texts and resembles_file(text)]
     if names:
-        typed = ["FILE", "FILE"] if set(names) < set(texts) else texts
-        command = " -r ".join([f"infolm score -c {typed[0]}", *typed[1:]])
         raise InputError(
-            f"{names[0]!r} looks like a file name. To score files with one text per line, run "
-            f"{command}. To score a table, run infolm score --data FILE. To score the arguments "
-            "as texts, put -- before them."
+            f"{names[0]!r} looks like a file name. {FILES} To score a table, run infolm score "
+            "--data FILE. To score the arguments as texts, put -- before them."
         )
     if len(texts) == 1:
         if os.path.isdir(texts[0]) and not arguments.as_texts:

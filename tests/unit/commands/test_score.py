@@ -86,11 +86,6 @@ def test_other_texts_are_not_mistaken_for_file_names(toy, text):
     assert toy(text, "a cat") == toy_scores([text], ["a cat"])
 
 
-def test_error_on_file_names_shows_the_command_that_scores_the_files(infolm_error):
-    errors = infolm_error("score", "sys.txt", "ref.txt", "ref2.txt")
-    assert "infolm score -c sys.txt -r ref.txt -r ref2.txt. " in errors
-
-
 def test_tables_can_be_files_standard_input_or_datasets(toy, monkeypatch):
     groups = [list(group) for group in zip(REFERENCES, SECOND, strict=True)]
     pairs = zip(CANDIDATES, groups, strict=True)
