@@ -199,7 +199,8 @@ def _delimited_rows(path: str) -> Iterator[Row]:
     except csv.Error as error:
         is_return = str(error).startswith("new-line character")
         problem = "a carriage return without a line feed" if is_return else error
-        raise InputError(f"{where(reader.line_num)}: not valid CSV ({problem}). {QUOTES}") from None
+        number = reader.reader.line_num
+        raise InputError(f"{where(number)}: not valid CSV ({problem}). {QUOTES}") from None
     if suspects:
         warn_user(
             f"{where(suspects[0])}: a cell contains both a line break and {separator!r} "

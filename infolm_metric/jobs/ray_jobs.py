@@ -36,7 +36,7 @@ RAY_BATCH = 256  # pairs that an actor scores together
 ROWS_PER_FILE = 1 << 14  # minimum number of rows in an output file, except for the last
 BLOCK_BYTES = 1 << 17  # bytes of a block. A block is the smallest unit of work for an actor
 # Reading without a CPU of its own is not fused with scoring: one actor would score each file.
-READING: Mapping[str, Any] = {"ray_remote_args": {"num_cpus": 0}}
+READING: Mapping[str, Any] = {"num_cpus": 0}
 LOCAL = "Convert the file, or score it without --engine ray."
 
 

@@ -88,7 +88,7 @@ def test_external_scores_need_no_metric(infolm_output, infolm_error, cases):
 
 INVALID = [
     (["robustness", "cases.jsonl", "--size", "2"], "--size is a setting of toy, not of infolm"),
-    (["robustness", "cases.jsonl", "--idf", "separate"], "--idf separate would compute"),
+    (["robustness", "cases.jsonl", "--idf", "separate"], "--idf='separate' would compute"),
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
     (["robustness", "cases.jsonl", "--lower-is-better", "bleu"], "bleu requires --scores"),
     (["robustness", "cases.jsonl", "--json", "--markdown"], "not allowed with argument"),
