@@ -1,0 +1,113 @@
+r"""Formulas in LaTeX or with operators, compared by math-verify if it is installed.
+
+Install it with `pip install infolm-metric[math]`. Its own time limits need the main thread, so
+formulas that could take long are recognized before they are parsed, and are not compared.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from typing import Any
+
+LONGEST = 300  # characters of a formula that is parsed
+DEEPEST = 6  # nested brackets
+FORMULA = re.compile(
+    r"\\[a-zA-Z]|[\^=√∫∑π≤≥<>∪∩∈∧∨]|(?<=[\w)])\s?[+*]\s?(?=[\w(])|\w/[a-z(]|\w\(\w\)|\)\s?[,/]\s?\("
+)
+TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname)\s*\{([^{}]*)\}")
+# Constructs whose evaluation can take long: large powers, towers, factorials, sums and integrals.
+COSTLY = re.compile(
+    r"\^\s*[{(]?\s*-?(?:\d{3}|[^{}()\s]{0,9}\^)|\^\s*\{[^{}]*[\^{(]|\*\*|\d{25}|!|[\])}]\s*\^\s*[{(]?\s*\d\d"
+    r"|\\(?:sum|prod|int|lim|binom|choose|begin|uparrow|Gamma|zeta)|[∫∑∏]"
+)
+LATEX = [
+    (re.compile(r"\\[dt]?frac\s*\{\s*(-?[\d.]{1,20})\s*\}\s*\{\s*([\d.]{1,20})\s*\}"), r"\1/\2"),
+    (re.compile(r"\{,\}"), ","),
+    (re.compile(r"\\[,;:! ]|~|\\quad"), " "),
+    (re.compile(r"\^\s*\{?\s*\\circ\s*\}?"), "°"),
+    (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "×"),
+    (re.compile(r"\\(?:left|right|displaystyle)(?![a-zA-Z])|\\[()\[\]]|(?<!\\)\$"), ""),
+    (re.compile(r"\\([%$&#])"), r"\1"),
+]
+
+
+def plain_latex(text: str) -> str:
+    r"""Write numbers, units and products in LaTeX as plain text.
+
+    >>> plain_latex(r"$1{,}5 \\times 10^{3}\\,\\text{km}$".replace("\\\\", "\\"))
+    '1,5 × 10^{3} km'
+    """
+    if "\\" in text or "$" in text:
+        text = re.sub(r"\$(?=\d[\d,.]*(?:[^$\d,.]|$)[^$]*$)", "\0", text)  # a currency
+        text = TEXT.sub(r"\1", text)
+        for pattern, replacement in LATEX:
+            text = pattern.sub(replacement, text)
+        text = text.replace("\0", "$")
+    return text
+
+
+def is_formula(text: str) -> bool:
+    """Return True for a text with LaTeX or an operator, and few words."""
+    bare = re.sub(r"\\[a-zA-Z]+", " ", TEXT.sub(" ", text))
+    return bool(FORMULA.search(text)) and len(re.findall(r"[^\W\d_]{4,}", bare)) <= 2
+
+
+def _installed_version() -> str | None:
+    """Return the version of math-verify, or None if it is not installed."""
+    return version("math-verify") if find_spec("math_verify") and find_spec("antlr4") else None
+
+
+MATH_VERSION = _installed_version()
+
+
+def is_cheap(text: str) -> bool:
+    """Return True for a formula that is parsed and compared in bounded time."""
+    depth = deepest = 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        deepest = max(deepest, depth)
+    return len(text) <= LONGEST and deepest <= DEEPEST and not COSTLY.search(text)
+
+
+@lru_cache(4096)
+def parse_formula(text: str) -> Any:
+    """Parse the last formula in a text. Return None if there is none or it could take long."""
+    if MATH_VERSION is None or not is_cheap(text):
+        return None
+    import logging
+
+    from math_verify import parse
+
+    logging.getLogger("math_verify").setLevel(logging.ERROR)
+    if "$" not in text and "\\(" not in text and "\\[" not in text and "boxed" not in text:
+        text = f"${text}$"
+    try:
+        found = parse(text, parsing_timeout=None, fallback_mode="no_fallback")
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return None  # sympy could not evaluate it
+    return found or None
+
+
+def formulas_agree(answer: str, reference: str) -> bool | None:
+    """Compare two formulas. Return None if one of them was not parsed."""
+    if re.search(r"(?<![\\a-zA-Z])[a-zA-Z]{3}", TEXT.sub(" ", reference)):
+        return None  # names such as hbar in plain text
+    first, second = parse_formula(reference), parse_formula(answer)
+    if first is None or second is None:
+        return None
+    from math_verify import verify
+
+    return bool(verify(first, second, timeout_seconds=None, float_rounding=4))
+
+
+def formula_value(text: str) -> float | None:
+    """Evaluate a formula without variables."""
+    if not is_formula(text):
+        return None
+    for found in parse_formula(text) or ():
+        if getattr(found, "is_number", False) and getattr(found, "is_real", False):
+            return float(found.evalf(15))
+    return None

@@ -1,0 +1,485 @@
+"""Numbers, dates, choices, designators and formulas of short answers, compared by value.
+
+A number of an answer agrees with a number of the reference if both are equal, if it rounds to the
+reference at the reference's last digit, or if the reference rounds to it and it has at least three
+significant digits. Units may be missing on one side, but must not contradict each other. Patterns
+take linear time, because answers come from models and may repeat any character.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import lru_cache
+
+from infolm_metric.answer_check.formulas import (
+    formula_value,
+    formulas_agree,
+    is_formula,
+    plain_latex,
+)
+from infolm_metric.answer_check.units import Unit, find_unit, read_unit
+
+DASHES = "-\u2212\u2013"
+SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "mn": 6, "mln": 6}
+SCALES |= {"m": 6, "bn": 9, "b": 9, "tn": 12, "t": 12}
+ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+ONES += " fifteen sixteen seventeen eighteen nineteen"
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+WORD_VALUES = {word: value for value, word in enumerate(ONES.split())}
+WORD_VALUES |= {word: 10 * value for value, word in enumerate(TENS.split(), 2)}
+MONTHS = "january february march april may june july august september october november december"
+MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(MONTHS.split(), 1)}
+LONGEST = 4000  # characters of an answer whose values are compared
+MOST_PAIRS = 10_000  # of items that are compared
+MOST_DIGITS = 40  # of a number that is compared by value
+MIXED_WORDS = 12  # in a longer reference, a missing number does not decide
+
+_MONTH = rf"(?:{'|'.join(MONTHS.split())}|{'|'.join(MONTH_NUMBERS)}|sept)\.?"
+_DIGITS = (  # 1.234,5 and 1.234.567, then 1,234.5 and 1 234.5
+    r"(?:\d{1,3}(?:\.\d{3}){1,9},\d+|(?<![(,])0,\d+(?![,\d])|\d{1,3}(?:\.\d{3}){2,9}(?![.\d])|(?:\d{1,3}(?:,\d{2,3}){0,9}"
+    r",\d{3}(?!\d)|\d{1,3}(?:[ '\u2019]\d{3}){1,9}(?!\d)|\d{1,99})(?:\.\d{1,99})?|\.\d{1,99})"
+)
+_WORDS = (
+    rf"(?i:(?:{TENS.replace(' ', '|')})(?:[ -](?:{'|'.join(ONES.split()[1:10])}))?"
+    rf"|{'|'.join(reversed(ONES.split()))})(?!\w)"
+)
+NUMBER = (
+    rf"(?P<sign>(?<![\w)\]])(?<![\w)\]] )[{DASHES}]\s?|(?<!\w)(?i:minus|negative)\s)?"
+    rf"(?:(?P<money>(?:US|A|C)?\$|[€£¥₹])\s?(?P<money_sign>[{DASHES}])?)?"
+    r"(?:10\s?\^\s?[({]?(?P<ten>[+-]?\d{1,4})(?!\d)[)}]?"
+    r"|(?P<whole>\d{1,9}) (?P<top>\d{1,9})/(?P<bottom>\d{1,9})(?![/\d])"
+    rf"|(?P<digits>{_DIGITS})(?:\s?[x×*·⋅]\s?10\s?\^\s?[({{]?\s?(?P<power>[+-]?\d{{1,4}})(?!\d)[)}}]?"
+    r"|[eE](?P<e>[+-]?\d{1,4})(?!\w))?"
+    r"(?:\s?(?:/|over\s)\s?(?P<divisor>\d{1,12}(?:\.\d{1,9})?)(?![\d/]))?"
+    rf"|(?<![\w-])(?P<words>{_WORDS}))"
+    r"(?:[\s-]?(?P<scale>(?i:thousand|million|billion|trillion|bn|mn|mln|tn)|(?<=\d)[kKMBT])(?!\w))?"
+    r"(?P<ordinal>(?:st|nd|rd|th)(?!\w))?"
+)
+DATE = (
+    r"(?<![\d-])\d{4}-\d\d-\d\d(?![\d-])|(?<![\d./])\d{1,2}([./])\d{1,2}\2\d{4}(?!\d)"
+    rf"|(?<!\w)(?i:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
+    rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?![\d:])(?:,? \d{{4}})?|{_MONTH},? \d{{4}})(?!\w)"
+)
+ITEM = re.compile(
+    rf"(?P<date>{DATE})"
+    r"|(?<![\w:.])(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?\s?(?P<half>(?i:[ap])\.?[mM]\b\.?)"
+    r"|(?<![\w.,])v?(?P<version>(?!\d{1,3}(?:\.\d{3})+(?![\d.]))\d{1,9}(?:\.\d{1,9}){2,9}[a-z]?)(?![\w,])"
+    r"|(?<![\w.])(?P<name>[^\W\d_]{1,12}-?\d[\w+-]{0,29}|\d{1,6}[^\W\d_][\w-]{0,9}\d[\w-]{0,29}"
+    rf"|\d[\d,]{{0,9}}-[^\W\d_][\w()',-]{{0,80}}\d[\w()',-]{{0,80}})(?![\w.]\d)|{NUMBER}"
+)
+CHOICES = re.compile(
+    r"(?i:(?:option|choice|answer)s? )?\(?[A-J]\)?(?:(?:,| and|, and| &|) \(?[A-J]\)?)*"
+)
+CHOICE = re.compile(
+    r"(?i:\b(?:option|choice|answer(?: is)?|letter)s?:? )\(?([A-J]|[a-j](?=[).]|$))\)?(?!\w)"
+    r"|^\(?([A-J])[).:](?=\s|$)|\(([A-J])\)"
+    r"|(?:^|(?<=, ))([A-J])(?=,|$| and [A-J]\b)|(?<=and )([A-J])$"
+)
+ASSIGNED = re.compile(r"(?:^|(?<=[\s,;]))[^\W\d](?:_\w|\([a-z]\))?\s?=\s?(?=\S)")
+APPROXIMATE = re.compile(
+    r"[~≈]|\b(?:a|an|the|about|approximately|approx|around|roughly|circa|ca|and|or|to|from)\b\.?",
+    re.IGNORECASE,
+)
+TUPLE = re.compile(r"\(\s?-?\d[^()]*,[^()]*\)")
+SYMBOLS = re.compile(r"[^\w\s.,;:!?\"“”‘’°%$€£¥{}~≈×*]")
+
+
+class Agreement(StrEnum):
+    """Comparison of the values in an answer with the values in a reference.
+
+    "match" means that the answer's values are the reference's, "contained" that it has other values
+    too or that the reference also has words, "mismatch" that a value of the reference is missing or
+    contradicted, and "none" that there is nothing to compare.
+    """
+
+    MATCH = "match"
+    CONTAINED = "contained"
+    MISMATCH = "mismatch"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number. `step` is the value of its last digit, and 0 if the number is exact."""
+
+    value: Fraction
+    step: Fraction = Fraction(0)
+    digits: int = 1  # significant digits
+    unit: Unit | None = None
+    scale: Fraction = Fraction(1)  # of "million"
+    year: bool = False  # four digits without a unit
+    counts: bool = False  # a word that is not a unit follows
+
+
+@dataclass(frozen=True)
+class Date:
+    """A date. Missing parts are None, as the day and month of ambiguous dates."""
+
+    year: int | None
+    month: int | None = None
+    day: int | None = None
+
+
+Item = Number | Date | str  # a version or designator such as BRCA1
+
+
+def compare_values(answer: str, reference: str) -> Agreement:
+    """Compare the values of an answer with the values of a reference.
+
+    >>> [str(compare_values(answer, "$645")) for answer in ("It was 645 dollars.", "645 €")]
+    ['match', 'mismatch']
+    """
+    if is_copy(answer, reference):
+        return Agreement.MATCH
+    answer, reference = unify(answer), unify(reference)
+    if len(answer) > LONGEST or len(reference) > LONGEST:
+        return Agreement.NONE
+    if TUPLE.search(answer) and TUPLE.search(reference):
+        answer, reference = (re.sub(r",\s*", ", ", text) for text in (answer, reference))
+    if CHOICES.fullmatch(reference.rstrip(".")):
+        return _compare_choices(answer, reference)
+    plain = plain_latex(answer), plain_latex(reference)
+    if _differ_in_symbols(*plain):
+        return Agreement.MISMATCH
+    formulas = is_formula(answer), is_formula(reference)
+    if not find_items(plain[1]) and not formulas[1]:
+        return Agreement.NONE
+    equal = formulas_agree(answer, reference) if any(formulas) else None
+    if equal:
+        return Agreement.MATCH
+    first, second = _numeric_value(answer), _numeric_value(reference)
+    if first and second:
+        return _compare_numbers([first], [second])
+    if not any(formulas) or _is_number(plain[1]):
+        return _compare_items(*plain)
+    return Agreement.MISMATCH if equal is False and all(formulas) else Agreement.NONE
+
+
+def _compare_choices(answer: str, reference: str) -> Agreement:
+    """Compare the letters of options. An answer with other options too does not match."""
+    if re.fullmatch(r"\(?[a-jA-J]\)?\.?", answer):
+        chosen = {answer.strip("().").upper()}
+    elif CHOICES.fullmatch(answer.rstrip(".")):
+        chosen = set(re.findall(r"\b[A-J]\b", answer))
+    else:
+        chosen = {str(next(filter(None, x.groups()))).upper() for x in CHOICE.finditer(answer)}
+    if not chosen:
+        return Agreement.NONE
+    wanted = set(re.findall(r"\b[A-J]\b", reference))
+    return Agreement.MATCH if chosen == wanted else Agreement.MISMATCH
+
+
+def _compare_items(answer: str, reference: str) -> Agreement:
+    """Compare the numbers, dates and designators of plain texts."""
+    wanted, words = _items(reference), _has_words(reference)
+    found = _items(answer)
+    if not wanted or not found or len(wanted) * len(found) > MOST_PAIRS:
+        return Agreement.NONE
+    if words and len(reference.split()) > MIXED_WORDS:
+        return Agreement.NONE
+    places = _find_all(found, wanted)
+    if places is None:
+        return _compare_numbers(found, wanted)
+    if places != sorted(places):
+        if "," in reference and not re.search("[(=]", reference) and not _has_words(answer):
+            return Agreement.MATCH
+        one_tuple = reference.count("(") == 1 and not words and not _has_words(answer)
+        return Agreement.MISMATCH if one_tuple else Agreement.NONE
+    rest = [x for x in found if not any(_agree(x, y) for y in wanted)]
+    others = any(_is_rival(x, y) and _has_unit_of(x, y) for x in rest for y in wanted)
+    counts = any(
+        isinstance(x, Number) and isinstance(y, Number) and x.counts and y.unit
+        for x, y in zip((found[place] for place in places), wanted, strict=True)
+    )
+    return Agreement.CONTAINED if words or others or counts else Agreement.MATCH
+
+
+def _compare_numbers(found: Sequence[Item], wanted: Sequence[Item]) -> Agreement:
+    """Decide whether items without agreement differ, or measurements differ by at most 1%."""
+    if all(any(_agree(x, y) for x in found) for y in wanted):
+        return Agreement.MATCH
+    if all(any(_agree(x, y) or _are_near(x, y) for x in found) for y in wanted):
+        return Agreement.NONE
+    rivals = any(_is_rival(x, y) for x in found for y in wanted)
+    return Agreement.MISMATCH if rivals else Agreement.NONE
+
+
+def _find_all(found: Sequence[Item], wanted: Sequence[Item]) -> list[int] | None:
+    """Find the place of each wanted item, in order if possible. Return None if one is missing."""
+    places: list[int] = []
+    for item in wanted:
+        agreeing = [
+            place
+            for place, other in enumerate(found)
+            if place not in places and _agree(other, item)
+        ]
+        if not agreeing:
+            return None
+        last = places[-1] if places else -1
+        places.append(next((place for place in agreeing if place > last), agreeing[0]))
+    return places
+
+
+def _agree(answer: Item, reference: Item) -> bool:
+    """Return True if an item of an answer agrees with an item of the reference."""
+    if isinstance(answer, Number) and isinstance(reference, Number):
+        return _numbers_agree(answer, reference)
+    if isinstance(answer, Date) and isinstance(reference, Number):
+        return reference.year and answer.year == reference.value
+    if isinstance(answer, Date) and isinstance(reference, Date):
+        return all(x == y for x, y in zip(_parts(answer), _parts(reference), strict=True) if y)
+    return answer == reference
+
+
+def _parts(date: Date) -> tuple[int | None, ...]:
+    return date.year, date.month, date.day
+
+
+def _numbers_agree(answer: Number, reference: Number) -> bool:
+    """Compare two numbers by value, in units if both have one."""
+    factor = Fraction(1)
+    if answer.unit and reference.unit:
+        if answer.unit.dimensions != reference.unit.dimensions:
+            return False
+        factor = answer.unit.factor / reference.unit.factor
+    elif "%" in (
+        name for unit in (answer.unit, reference.unit) if unit for name, _ in unit.dimensions
+    ):
+        hundredth = Fraction(1, 100) if answer.unit else Fraction(100)
+        if _equal_or_rounded(answer, reference, hundredth):
+            return True
+    if _equal_or_rounded(answer, reference, factor):
+        return True
+    scales = answer.scale, reference.scale  # a table can be in millions
+    one_scale = scales[0] != scales[1] and Fraction(1) in scales
+    exact = min(answer.digits, reference.digits) >= 3
+    return one_scale and exact and _equal_or_rounded(answer, reference, scales[1] / scales[0])
+
+
+def _equal_or_rounded(answer: Number, reference: Number, factor: Fraction) -> bool:
+    value, step = answer.value * factor, answer.step * factor
+    difference = 2 * abs(value - reference.value)
+    if not difference:
+        return True
+    if step < reference.step:  # the answer has more digits
+        return difference <= reference.step
+    return answer.digits >= 3 and reference.step < step and difference <= step
+
+
+def _are_near(answer: Item, reference: Item) -> bool:
+    """Return True for a measurement, with decimals or a unit, that differs by at most 1%."""
+    if not (isinstance(answer, Number) and isinstance(reference, Number)) or reference.year:
+        return False
+    if not _has_unit_of(answer, reference) or (reference.unit is None and reference.step == 1):
+        return False
+    factor = answer.unit.factor / reference.unit.factor if answer.unit and reference.unit else 1
+    return 100 * abs(answer.value * factor - reference.value) <= abs(reference.value)
+
+
+def _is_rival(answer: Item, reference: Item) -> bool:
+    """Return True if an item could be given instead of an item of the reference."""
+    if isinstance(reference, Number):
+        if isinstance(answer, Number):
+            return reference.year or not answer.year
+        return isinstance(answer, Date) and reference.year
+    if isinstance(answer, Date) and isinstance(reference, Date):
+        parts = zip(_parts(answer), _parts(reference), strict=True)
+        return any(x != y for x, y in parts if x and y)
+    return isinstance(answer, str) and isinstance(reference, str)
+
+
+def _has_unit_of(answer: Item, reference: Item) -> bool:
+    units = [x.unit for x in (answer, reference) if isinstance(x, Number) and x.unit]
+    return len(units) < 2 or units[0].dimensions == units[1].dimensions
+
+
+def _is_number(text: str) -> bool:
+    """Return True if a text consists of numbers with units, and names of variables."""
+    return bool(_items(text)) and not re.search(r"[^\W_]|[\^√+*/=<>]", _text_beside_items(text))
+
+
+def _numeric_value(text: str) -> Number | None:
+    """Read a text that is a number, or evaluate a formula without variables."""
+    plain = plain_latex(text)
+    items = _items(plain)
+    if len(items) == 1 and isinstance(items[0], Number) and _is_number(plain):
+        return items[0]
+    value = formula_value(text)
+    return None if value is None else Number(Fraction(value), digits=15)
+
+
+def _text_beside_items(text: str) -> str:
+    """Remove items, the names of variables, and words such as "about"."""
+    text = ASSIGNED.sub(lambda match: " " * len(match[0]), text)
+    pieces, position = [], 0
+    for _, (start, end) in find_items(text):
+        pieces.append(text[position:start])
+        position = end
+    return APPROXIMATE.sub(" ", " ".join([*pieces, text[position:]]))
+
+
+def _has_words(text: str) -> bool:
+    return re.search(r"[^\W\d_]", _text_beside_items(text)) is not None
+
+
+def _items(text: str) -> list[Item]:
+    return [item for item, _ in find_items(text)]
+
+
+@lru_cache(1024)
+def find_items(text: str) -> tuple[tuple[Item, tuple[int, int]], ...]:
+    """Find numbers, dates, ranges and designators, with their positions."""
+    items: list[tuple[Item, tuple[int, int]]] = []
+    end = 0
+    while match := ITEM.search(text, end):
+        start, end = match.start(), max(match.end(), match.start() + 1)
+        if match["date"]:
+            found: list[Item | None] = [_read_date(match["date"])]
+        elif match["half"]:
+            hour = int(match["hour"]) % 12 + 12 * (match["half"][0] in "pP")
+            found = [Number(Fraction(x)) for x in (hour, int(match["minute"] or 0))]
+        elif name := match["version"] or match["name"]:
+            found = [re.sub("[-_]", "", name)]
+        else:
+            number, end = _read_number(text, match)
+            found = [number]
+        items += [(item, (start, end)) for item in found if item is not None]
+    return tuple(items)
+
+
+def _read_date(text: str) -> Date:
+    """Read a date with the month's name, in ISO format, or day before month if that is certain."""
+    name = re.search(rf"(?i:{_MONTH})", text)
+    numbers = [int(x) for x in re.findall(r"\d+", text)]
+    if name:
+        year, day = ([x for x in numbers if (x > 31) == late] for late in (True, False))
+        month = MONTH_NUMBERS[name[0][:3].lower()]
+        return Date(year[0] if year else None, month, day[0] if day else None)
+    if "-" in text:
+        return Date(*numbers)
+    first, second, last = numbers
+    if "." in text or first > 12 or first == second:
+        return Date(last, second, first)
+    return Date(last, first, second) if second > 12 else Date(last)
+
+
+def _read_digits(text: str, unit: Unit | None = None) -> Number | None:
+    """Read digits with separators. Return None for more digits than are compared."""
+    decimal = re.fullmatch(r"([\d.]*),(\d+)", text)
+    if decimal and ("." in decimal[1] or decimal[1] == "0"):
+        text = decimal[1].replace(".", "") + "." + decimal[2]
+    elif text.count(".") > 1:
+        text = text.replace(".", "")
+    plain = re.sub("[, '\u2019]", "", text)
+    if len(plain) > MOST_DIGITS:
+        return None
+    step = Fraction(1, 10 ** len(plain.partition(".")[2]))
+    year = plain == text and len(text) == 4 and unit is None and 1000 <= float(text) <= 2100
+    digits = len(plain.replace(".", "").lstrip("0"))
+    return Number(Fraction(plain), step, max(1, digits), unit, year=year)
+
+
+def _read_number(text: str, match: re.Match[str]) -> tuple[Number | None, int]:
+    """Read a match of NUMBER and the unit behind it. Return the number and its end."""
+    end = match.end()
+    money = find_unit(match["money"][-1]) if match["money"] else None
+    scale = (match["scale"] or "").lower()
+    if money and not scale and re.match(r"[mM](?!\w)", text[end:]):
+        scale, end = "m", end + 1
+    unit = money
+    if money is None and not match["ordinal"]:
+        unit, end = read_unit(text, end)
+    number = _read_value(match, unit)
+    if number is None:
+        return None, end
+    factor = Fraction(10) ** SCALES.get(scale, 0)
+    sign = -1 if match["sign"] or match["money_sign"] else 1
+    counts = unit is None and re.match(r" [^\W\d_]{3}", text[end:]) is not None
+    year = number.year and not (scale or match["sign"] or match["power"] or match["divisor"])
+    value, step = sign * number.value * factor, number.step * factor
+    return Number(value, step, number.digits, unit, factor, year, counts), end
+
+
+def _read_value(match: re.Match[str], unit: Unit | None) -> Number | None:
+    """Read a power of ten, a mixed fraction, digits or words. Return None for huge numbers."""
+    power = int(match["ten"] or match["power"] or match["e"] or 0)
+    if abs(power) > 400 or not int(match["bottom"] or 1) or not Fraction(match["divisor"] or 1):
+        return None
+    if match["ten"]:
+        return Number(Fraction(10) ** power, digits=3, unit=unit)
+    if match["whole"]:
+        value = int(match["whole"]) + Fraction(int(match["top"]), int(match["bottom"]))
+        return Number(value, unit=unit)
+    if match["words"]:
+        return Number(
+            Fraction(sum(WORD_VALUES[x] for x in re.split("[ -]", match["words"].lower())))
+        )
+    number = _read_digits(match["digits"], unit)
+    if number is None:
+        return None
+    if match["divisor"]:
+        return Number(number.value / Fraction(match["divisor"]), digits=number.digits, unit=unit)
+    factor = Fraction(10) ** power
+    return Number(
+        number.value * factor, number.step * factor, number.digits, unit, year=number.year
+    )
+
+
+def unify(text: str) -> str:
+    """Write superscripts as ^n, and fractions, dashes and degrees in one form.
+
+    >>> unify("4.2 × 10⁻³ m², 2½ H₂O, 20 degrees Celsius")
+    '4.2 × 10^-3 m^2, 2 1/2 H2O, 20 °C'
+    """
+    text = re.sub(r"<sup>([^<]{1,20})</sup>", r"^\1", re.sub(r"</?sub>", "", text))
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ]+", lambda match: "^" + match[0], text)
+    text = re.sub("[¼-¾⅐-⅞]", lambda match: " " + match[0], text)
+    text = unicodedata.normalize("NFKC", text).replace("\u2044", "/")
+    text = re.sub("[\u2010-\u2013\u2212]", "-", text)
+    text = re.sub(r"(?<=[A-Za-z])_\{?(\d{1,4})\}?", r"\1", text)  # H_2O
+    text = re.sub(r"(?<=[A-Za-z0-9])\^\{?(\d?[+-])\}?(?!\w)", r"\1", text)  # Fe^{2+}
+    text = re.sub(
+        r"(?i)(?:°\s?|\bdegrees? )(c|f)(?:elsius|ahrenheit)?\b", lambda x: "°" + x[1].upper(), text
+    )
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def is_copy(answer: str, reference: str) -> bool:
+    """Return True for texts that differ at most in outer punctuation, white space and letter case.
+
+    Case may differ in words of at least four letters that are not written in capitals.
+
+    >>> is_copy("paris.", "Paris"), is_copy("5 mW", "5 MW"), is_copy("Co", "CO")
+    (True, False, False)
+    """
+    words = [unify(text).strip(" .,;:!?\"'“”‘’").split() for text in (answer, reference)]
+    return len(words[0]) == len(words[1]) and all(map(_is_same_word, *words))
+
+
+def _is_same_word(first: str, second: str) -> bool:
+    if first == second:
+        return True
+    letters = len(re.sub(r"[\W\d_]", "", first))
+    return (
+        first.casefold() == second.casefold()
+        and letters > 3
+        and not (first.isupper() or second.isupper())
+    )
+
+
+def _differ_in_symbols(answer: str, reference: str) -> bool:
+    """Return True for short texts with equal letters and digits, but other symbols."""
+    if re.search(r"[^\W\d_]{4}", reference) or (
+        _numeric_value(answer) and _numeric_value(reference)
+    ):
+        return False
+    texts = [re.sub(r"(?<=\d)\s?-\s?(?=\d)|(?<!\w)\+(?=\d)", "", x) for x in (answer, reference)]
+    letters = [re.sub(r"[\W_]+", "", text) for text in texts]
+    has_interval = any(re.search(r"[\[\]]", text) for text in texts)
+    marks = [SYMBOLS.findall(text if has_interval else re.sub("[()]", "", text)) for text in texts]
+    return letters[0] == letters[1] and marks[0] != marks[1]

@@ -1,0 +1,215 @@
+"""Values of answers: a table of answers, references and their comparison, and properties."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infolm_metric.answer_check.formulas import MATH_VERSION, is_cheap
+from infolm_metric.answer_check.values import Agreement, compare_values, is_copy
+from tests.linear_time import assert_linear_time
+
+M, C, X, N = Agreement.MATCH, Agreement.CONTAINED, Agreement.MISMATCH, Agreement.NONE
+# Answer, reference, comparison.
+VALUES = [
+    ("12,645 million", "12645", M),
+    ("The year-end net property, plant and equipment is $12,645 million.", "12645", M),
+    ("$12,645 million", "$12,645", M),
+    ("12 645 €", "$12,645", X),
+    ("14%", "0.14", M),
+    ("0.6", "60%", M),
+    ("60 percent", "0.6", M),
+    ("14", "14%", M),
+    ("14.24%", "14.239%", M),
+    ("15%", "14%", X),
+    ("1.234,56", "1234.56", M),
+    ("1,00,000", "100,000", M),
+    ("1.234.567", "1,234,567", M),
+    ("0,75", "0.75", M),
+    ("12 000", "12000", M),
+    ("10^6", "1,000,000", M),
+    ("4.24 × 10⁻³", "4.2 × 10^-3", M),
+    ("4.2e-3", "0.0042", M),
+    (r"4.2 \times 10^{-3}", "4.2*10^(-3)", M),
+    ("5 x 10^3", "5000", M),
+    ("5 × 10^3", "500", X),
+    ("3/4", "0.75", M),
+    ("7 over 24", "7/24", M),
+    ("7 1/2", "7.5", M),
+    ("2½", "2.5", M),
+    (r"\frac{7}{24}", "7/24", M),
+    ("5/24", "7/24", X),
+    ("3.14159", "3.14", M),
+    ("386.4", "386.4158898", M),
+    ("3.15", "3.14159", N),
+    ("0.0059", "0.00587", N),
+    ("3.627", "3.6", M),
+    ("81-83", "81 to 83 years", M),
+    ("from 1939 to 1945", "1939-1945", M),
+    ("3:1", "3-1", M),
+    ("21:10", "21-10", M),
+    ("10-20", "10-21", X),
+    ("1, 5", "1, 5", M),
+    ("5, 1", "1, 5", M),
+    ("(7, 4)", "(4, 7)", X),
+    ("1, 6", "1, 5", X),
+    ("May 3rd, 1998", "3 May 1998", M),
+    ("1998-05-03", "3 May 1998", M),
+    ("13/02/2020", "13 February 2020", M),
+    ("05.01.2020", "5 January 2020", M),
+    ("5 March 1998", "3 May 1998", X),
+    ("4 May 1998", "3 May 1998", X),
+    ("05/01/2020", "5 January 2020", N),
+    ("in May 1998", "1998", M),
+    ("version 1.2.3", "1.2.3", M),
+    ("1.2.4", "1.2.3", X),
+    ("v1.2.3", "1.2.3", M),
+    ("-5 °C", "−5 °C", M),
+    ("5 °C", "-5 °C", X),
+    ("minus five degrees Celsius", "-5 °C", M),
+    ("20 °F", "20 °C", X),
+    ("20 degrees Celsius", "20°C", M),
+    ("5 miles", "5 km", X),
+    ("17,200 m", "17.2 km", M),
+    ("5", "5 km", M),
+    ("0.5 mg", "500 μg", M),
+    ("5 mW", "5 MW", X),
+    ("45.94 kJ/mol", "7,300 cal/mole", X),
+    ("0.0597 W/m^2", "0.06 watt/meter^2", M),
+    ("152.58 J K<sup>-1</sup> mol<sup>-1</sup>", "152.67 J K^-1 mol^-1", N),
+    ("2 kg m/s", "2 N*s", M),
+    ("The 5 kg bag costs 3 dollars.", "3 kg", X),
+    ("5 km (3 miles)", "3 km", X),
+    ("500 °C (about 773 K)", "500 K", X),
+    ("Twelve people live in it.", "12 inches", C),
+    ("BRCA1", "BRCA2", X),
+    ("USB 2", "USB2", N),
+    ("iPhone12", "iPhone13", X),
+    ("15432", "1543", X),
+    ("There are 18003.", "1800", X),
+    ("BRCA2", "BRCA2", M),
+    ("Co", "CO", N),
+    ("8 Gb", "8 GB", X),
+    ("OH-", "OH", X),
+    ("p ∧ q", "p ∨ q", X),
+    ("[2, 5)", "(2, 5]", X),
+    ("√2", "2", X),
+    ("f'(x)", "f(x)", X),
+    ("6′", "6″", X),
+    ("B", "B", M),
+    ("(b)", "B", M),
+    ("The answer is d.", "D", M),
+    ("A B C D", "B", X),
+    ("A, B and C", "A, C", X),
+    ("Option C", "B", X),
+    ("Norvik", "B", N),
+    ("ninety-nine", "99", M),
+    ("twenty one", "21", M),
+    ("two million", "2,000,000", M),
+    ("3.2k", "3200", M),
+    ("$2.5M", "2,500,000", M),
+    ("$4.2bn", "4.2 billion", M),
+    ("30 cents", "$0.30", M),
+    ("€5", "$5", X),
+    ("94107 (or 94106)", "94107", C),
+    ("We need 15 kg, but have 3 kg.", "12 kg", X),
+    (
+        "2 peaks on achiral HPLC, 3 peaks on chiral HPLC",
+        "2 peaks in standard HPLC and 3 peaks in chiral HPLC",
+        C,
+    ),
+    ("k = 3", "3", M),
+    ("3", "k=3", M),
+    ("$k=3$", "$3$", M),
+    ("18.8", "$18.8^{\\circ}$", M),
+    ("85.71", "$\\frac{600}{7}$", M),
+    ("82.02", "$\\frac{600}{7}$", X),
+    ("Paris", "3", N),
+    ("14:30", "2:30 pm", M),
+    ("2 pm", "14:00", M),
+    ("3:30 pm", "2:30 pm", X),
+    ("1000 J", "1,000 J", M),
+    ("H_2O", "H2O", M),
+    ("Fe²⁺", "Fe2+", M),
+    ("Fe3+", "Fe2+", X),
+    ("five pounds", "£5", C),
+    ("$15,000", "$15,000", M),
+    ("1800 W", "2020 watts", X),
+    ("5 km/h", "5 km/h", M),
+    ("3 m/s", "3 m", X),
+    ("16,3,1,1", "w=16, d=3, a=1, b=1", M),
+]
+# Formulas that need math-verify.
+FORMULAS = [
+    (r"\frac{9a+11}{20}", r"\frac{11+9a}{20}", M),
+    (r"\frac{9a+8}{20}", r"\frac{11+9a}{20}", X),
+    ("(3, 5, 2), (1, 7, 4)", "(1,7,4), (3, 5, 2)", M),
+    ("Maximum = 2, Minimum = 1", "1, 2", M),
+    (r"$[-2, 7]$", r"x \in [-2,7]", M),
+    (r"\(\frac{3}{16\pi}\)", "0.06", M),
+    ("f(n) = n^3", "$f(n)=n^{2}$", X),
+]
+
+
+@pytest.mark.parametrize(("answer", "reference", "expected"), VALUES)
+def test_values_are_compared(answer, reference, expected):
+    assert compare_values(answer, reference) == expected
+
+
+@pytest.mark.skipif(MATH_VERSION is None, reason="math-verify is not installed")
+@pytest.mark.parametrize(("answer", "reference", "expected"), FORMULAS)
+def test_formulas_are_compared_by_math_verify(answer, reference, expected):
+    assert compare_values(answer, reference) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["9^{9^{9^9}}", "100000!", r"\sum_{n=1}^{9} n", "x" * 400, "((((((((1))))))))"]
+)
+def test_formulas_that_could_take_long_are_not_parsed(text):
+    assert not is_cheap(text)
+    assert compare_values(text, "3 x^2 + 1") in (X, N)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "copy"),
+    [
+        ("paris.", "Paris", True),
+        ("“Paris”", "Paris", True),
+        ("x²", "x^2", True),
+        ("H₂O", "H_2O", True),
+        ("nato", "NATO", False),
+        ("Cat", "cat", False),
+        ("5 mW", "5 MW", False),
+        ("Co", "CO", False),
+        ("__init__", "init", False),
+        ("-5", "5", False),
+        ("", "", True),
+    ],
+)
+def test_copies_differ_at_most_in_outer_punctuation_form_and_case_of_words(answer, reference, copy):
+    assert is_copy(answer, reference) == copy
+
+
+TEXTS = st.lists(
+    st.sampled_from([*"0123456789.,-/^ ()[]{}$×kMKgB%°²½='", "May ", "ten ", "million ", "km/h "]),
+    max_size=40,
+).map("".join)
+
+
+@given(TEXTS, TEXTS)
+def test_any_text_is_compared_and_matches_itself(answer, reference):
+    assert compare_values(answer, reference) in Agreement
+    assert compare_values(answer, answer) == M
+
+
+@pytest.mark.parametrize(
+    ("piece", "reference"),
+    list(
+        itertools.product(
+            ["1 ", "1.", "1/", "10^", "½", "a-1", "twenty-", "(1,", "\\frac{"], ["5 km", "x^2"]
+        )
+    ),
+)
+def test_repeated_characters_take_linear_time(piece, reference):
+    assert_linear_time(lambda size: compare_values(piece * (size // 4), reference), 2_000)
