@@ -82,7 +82,7 @@ VALUES = [
     ("The 5 kg bag costs 3 dollars.", "3 kg", X),
     ("5 km (3 miles)", "3 km", X),
     ("500 °C (about 773 K)", "500 K", X),
-    ("Twelve people live in it.", "12 inches", C),
+    ("Twelve cats live in it.", "12 inches", C),
     ("BRCA1", "BRCA2", X),
     ("USB 2", "USB2", N),
     ("iPhone12", "iPhone13", X),
