@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from infolm_metric.core.results import Result, Summary
 
 STANDARD_OUTPUT = "-"
+JSON_HELP = "print all results as one JSON object"
 HEAD = 1 << 16  # number of bytes at the start of a file that show its kind
 # Formats by file extension. "" is for standard output and for names without an extension.
 Formats = Mapping[str, str]
@@ -37,13 +38,20 @@ Layout = Callable[..., list[str]]
 def add_output(group: argparse._ArgumentGroup, formats: Formats = REPORTS) -> None:
     """Add the option for the output file and, for reports, for their format."""
     if formats is REPORTS:
-        add = group.add_mutually_exclusive_group().add_argument
-        add("--json", action="store_true", help="print all results as one JSON object")
-        add("--markdown", action="store_true", help="print Markdown tables")
+        add_views(group, {"--json": JSON_HELP, "--markdown": "print Markdown tables"})
         add_short_signature(group)
     names = ", ".join(filter(None, formats))
     text = f"output file: {names} (default: standard output)"
     group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
+
+
+def add_views(group: argparse._ArgumentGroup, texts: Mapping[str, str]) -> None:
+    """Add mutually exclusive flags, whose last one becomes the value of `view`."""
+    exclusive = group.add_mutually_exclusive_group()
+    for flags, text in texts.items():
+        names = flags.split()
+        keywords: dict[str, Any] = {"dest": "view", "const": names[-1], "default": ""}
+        exclusive.add_argument(*names, action="store_const", help=text, **keywords)
 
 
 def add_short_signature(group: argparse._ArgumentGroup) -> None:
@@ -66,8 +74,8 @@ def find_format(output: str, formats: Formats, flag: str = "") -> str:
 
 def report_format(arguments: argparse.Namespace) -> str:
     """Look up the format of a report, which a flag or the extension of the output selects."""
-    flag = "--json" * arguments.json or "--markdown" * arguments.markdown
-    return find_format(arguments.output, REPORT_FLAGS.get(flag, REPORTS), flag)
+    formats = REPORT_FLAGS.get(arguments.view, REPORTS)
+    return find_format(arguments.output, formats, arguments.view)
 
 
 def check_report(arguments: argparse.Namespace, key: str, *inputs: str) -> None:

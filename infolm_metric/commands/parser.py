@@ -82,9 +82,9 @@ class Parser(argparse.ArgumentParser):
                 )
             arg_strings = [os.path.expanduser(w) if w[:2] == "~/" else w for w in arg_strings]
         if action.option_strings and not isinstance(action, argparse._AppendAction):
-            if action.dest in self.passed:
+            if action.option_strings[0] in self.passed:
                 raise argparse.ArgumentError(action, "passed twice. Remove one of them")
-            self.passed.add(action.dest)
+            self.passed.add(action.option_strings[0])
         return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:

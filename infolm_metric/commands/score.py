@@ -37,6 +37,12 @@ from infolm_metric.tables import Source
 if TYPE_CHECKING:
     from infolm_metric.scoring.scorer import S, Scorer
 
+VIEWS = {
+    "--per-pair": "print one line per pair",
+    "--json": outputs.JSON_HELP,
+    "--explain": "explain the score of one pair",
+    "-b --score-only": "print only the mean score (one score)",
+}
 TEXT = {"": "summary", ".txt": "summary"}
 ROWS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
 # Output formats by flag and file extension, as in `outputs`.
@@ -62,12 +68,9 @@ def add_options(parser: Parser) -> None:
     options.add_metric(parser, multiple=True)
     group = parser.add_argument_group("output")
     add = group.add_argument
-    add("--per-pair", action="store_true", help="print one line per pair")
-    add("--json", action="store_true", help="print all results as one JSON object")
+    outputs.add_views(group, VIEWS)
     text = "output file: .jsonl (resumable job, one metric), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-    add("--explain", action="store_true", help="explain the score of one pair")
-    add("-b", "--score-only", action="store_true", help="print only the mean score (one score)")
     outputs.add_short_signature(group)
     text = "rescale scores (1: best, 0: unrelated texts) with FILE, written by infolm baseline"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
@@ -100,17 +103,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     """Look up the output format, and reject options that conflict with it."""
-    passed = {
-        "--score-only": arguments.score_only,
-        "--engine ray": arguments.engine == "ray",
-        "--per-pair": arguments.per_pair,
-        "--json": arguments.json,
-        "--explain": arguments.explain,
-    }
-    flags = [flag for flag, value in passed.items() if value]
-    if len(flags) > 1 and flags != ["--score-only", "--engine ray"]:
-        raise InputError(f"{' and '.join(flags)} are mutually exclusive. Pass one of them.")
-    flag = flags[-1] if flags else ""
+    flag = arguments.view
+    if arguments.engine == "ray":
+        if flag not in ("", "--score-only"):
+            raise InputError(f"{flag} cannot be combined with --engine ray. Omit it.")
+        flag = "--engine ray"
     output_format = outputs.find_format(arguments.output, FORMATS[flag], flag)
     if arguments.restart and output_format != "job":
         raise InputError("--restart requires a job. Add -o SCORES.jsonl.")
@@ -128,7 +125,7 @@ def _check_metrics(
     """Check that the output can hold the scores of all metrics."""
     baseline = arguments.rescale_with_baseline
     columns = [column for item in settings for column in item.columns(bool(baseline))]
-    if arguments.score_only and len(columns) > 1:
+    if arguments.view == "--score-only" and len(columns) > 1:
         raise InputError(
             f"-b prints a single number, got the scores {', '.join(columns)}. Omit -b, or select "
             "one score without --rescale-with-baseline."
@@ -251,7 +248,7 @@ def _summary(
     scorers: Sequence[Scorer[Any]], totals: Sequence[Summary], arguments: argparse.Namespace
 ) -> list[str]:
     """Return the mean scores with their interpretation, then the signatures."""
-    if arguments.score_only:
+    if arguments.view == "--score-only":
         return [f"{value:.6g}" for value in totals[0].means.values()]
     lines = [*(_sentences(scorers[0], totals[0]) if len(scorers) == 1 else _rows(scorers, totals))]
     for scorer, result in zip(scorers, totals, strict=True):
