@@ -28,13 +28,17 @@ def cpu_name() -> str:
     return names[0] if names else platform.processor()
 
 
-def peak_memory() -> float:
-    """Return the peak resident set size of this process in MB (Linux).
+def memory(kind: str) -> float:
+    """Return the resident set size (VmRSS) of this process or its peak (VmHWM) in MB (Linux).
 
     `getrusage` is unsuitable, because a new process inherits its parent's peak.
     """
     status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    return int(status.partition(f"{kind}:")[2].split()[0]) / 1024
+
+
+def peak_memory() -> float:
+    return memory("VmHWM")
 
 
 def in_process(module: str, job: Mapping[str, Any], **environment: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +18,7 @@ from transformers import RobertaTokenizer
 
 from infolm_metric.bertscore.explanation import Explanation, Match
 from infolm_metric.bertscore.settings import SCORES, BERTScoreSettings
-from infolm_metric.core.document_counts import TokenizedText, tokenizer_fingerprint
-from infolm_metric.core.idf import CorpusStatistics
+from infolm_metric.core.document_counts import tokenizer_fingerprint
 from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.tokenization import WeightedText
 from infolm_metric.scoring.encoding_scorer import (
@@ -44,17 +43,6 @@ class BERTScoreRun(HiddenStatesRun[BERTScoreSettings]):
         """Return the normalized states of the layer, float32 [rows, hidden]."""
         (rows,) = states
         return torch.nn.functional.normalize(rows.float(), dim=-1)
-
-    def tokenize(self, texts: Iterable[str]) -> Iterator[TokenizedText]:
-        """Tokenize texts without leading and trailing whitespace, as in bert-score."""
-        return super().tokenize(text.strip() for text in texts)
-
-    def count(
-        self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
-    ) -> CorpusStatistics:
-        """Count document frequencies in texts without leading and trailing whitespace."""
-        stripped = {side: [*map(str.strip, rows)] for side, rows in texts.items()}
-        return super().count(stripped, num_proc)
 
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings

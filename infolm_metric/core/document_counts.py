@@ -73,7 +73,7 @@ def check_max_length(
 def tokenize(
     tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], max_length: int | None, long_text: str
 ) -> Iterator[TokenizedText]:
-    """Tokenize texts. `max_length` includes special tokens.
+    """Tokenize texts without leading and trailing whitespace. `max_length` includes special tokens.
 
     Positions that the tokenizer flags as special are not maskable. Unknown tokens and special
     strings in the text are maskable. Depending on `long_text`, texts longer than `max_length` are
@@ -81,7 +81,7 @@ def tokenize(
     """
     for start in range(0, len(texts), TEXTS_PER_STEP):
         encoded = tokenizer(
-            list(texts[start : start + TEXTS_PER_STEP]),
+            [text.strip() for text in texts[start : start + TEXTS_PER_STEP]],
             return_special_tokens_mask=True,
             return_attention_mask=False,
             return_token_type_ids=False,

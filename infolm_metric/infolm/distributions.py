@@ -290,8 +290,8 @@ class Accumulator:
         return torch.stack(masks, -1)
 
     def log_sums(self, text: int) -> Tensor:
-        """Return the logarithms of a text's sums, float64 [weightings, temperatures, vocab]."""
-        log_sums = self._sums[text].log()
+        """Take the logarithms of a text's sums, float64 [weightings, temperatures, vocab]."""
+        log_sums = self._sums.pop(text).log()
         for index, log_sum in self._log_space.get(text, {}).items():
             log_sums[index] = torch.logaddexp(log_sums[index], log_sum)
         return log_sums

@@ -32,7 +32,6 @@ from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.tokenization import WeightedText
 from infolm_metric.scoring.encoding_scorer import (
-    CHUNK_BYTES,
     CHUNK_TEXTS,
     EncodingRun,
     Encodings,
@@ -41,9 +40,10 @@ from infolm_metric.scoring.encoding_scorer import (
 )
 from infolm_metric.scoring.scorer import Progress, no_progress
 
-# As CHUNK_BYTES. A sweep needs more memory, because it has several distributions per text.
+# Memory for the distributions of a chunk. A sweep has several distributions per text.
+CHUNK_BYTES = 1 << 26
 SWEEP_BYTES = 1 << 30
-COMPARED_ELEMENTS = 1 << 22  # entries of the distributions that are compared in one step
+COMPARED_ELEMENTS = 1 << 20  # entries of the distributions that are compared in one step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +98,8 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
             missing, model, settings, self.limit, all_temperatures, progress, predict
         )
         for key, log_p in by_key.items():
-            for name, row in zip(names[key], log_p, strict=True):
-                models.cache.put(name, row)
-            encodings[key] = log_p
+            rows = [models.cache.put(*each) for each in zip(names[key], log_p, strict=True)]
+            encodings[key] = torch.stack(rows) if temperatures else rows[0][None]
         return encodings if temperatures else {key: log_p[0] for key, log_p in encodings.items()}
 
     def compare(

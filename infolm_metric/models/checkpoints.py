@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import hashlib
 import json
 import os
 import pickle
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
@@ -26,7 +28,6 @@ from huggingface_hub import (
 )
 from huggingface_hub.errors import HfHubHTTPError
 from torch import Tensor, nn
-from torch.torch_version import TorchVersion
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import (
     SAFE_WEIGHTS_INDEX_NAME,
@@ -57,14 +58,14 @@ WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_IND
 WEIGHTS_WITH_BASELINES = {  # sentence-transformers/all-mpnet-base-v2
     "mpnet": "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 }
-# In earlier versions a crafted file can run code despite weights_only=True (CVE-2026-24747).
-SAFE_UNPICKLING = "2.10"
 HUB_TIMEOUT = 10  # seconds to wait for the first response from the Hub
 # In addition to its weights, a model needs memory for the activations and logits of a batch and for
 # the cache. With less free memory, it would compete with a training process on the same GPU.
 WORKING_MEMORY = 2 << 30  # bytes
 # Fraction of a GPU's memory that is left to other processes.
 GPU_FREE_FRACTION = 0.1
+# Memory for a cached tensor in addition to its elements and its key, in bytes.
+ENTRY_BYTES = 400
 # Creating a model changes global state of the process, such as the default dtype. Concurrent
 # threads would corrupt each other's models and leave a different default dtype behind.
 LOADING = threading.RLock()
@@ -157,9 +158,8 @@ class Checkpoint(ModelFiles):
             return f"{self.name}@{self.commit}"
         digest = hashlib.sha256()
         files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
-        files |= {
-            file for file in self.fetch(_weight_files, folder) if file.suffix != ".safetensors"
-        }
+        weights = self.fetch(_weight_files, folder)
+        files |= {file for file in weights if file.suffix != ".safetensors"}
         for file in sorted(files):
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as stream:
@@ -238,10 +238,10 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     config = files.fetch(AutoConfig.from_pretrained)
     config._attn_implementation = None  # could name code on the Hub that would be executed
     tokenizer = files.fetch(AutoTokenizer.from_pretrained)
-    if not architecture.fits(config):
-        raise InputError(
-            f"{name!r} is a {config.model_type} model, {architecture.unfit}. {architecture.remedy}"
-        )
+    fits = architecture.fits(config)
+    if not fits or not hasattr(config, "vocab_size"):
+        unfit = "which has no vocabulary of tokens (vocab_size)" if fits else architecture.unfit
+        raise InputError(f"{name!r} is a {config.model_type} model, {unfit}. {architecture.remedy}")
     with LOADING, torch.device("meta"):  # allocates no memory for weights
         skeleton = files.fetch(architecture.auto.from_config, config)
     positions = _positions(skeleton, config)
@@ -317,6 +317,9 @@ def load_weights(
         keys = sorted([*report["missing_keys"], *map(str, report["mismatched_keys"])])
         missing_weights = [key for key in keys if optional is None or optional not in key]
         if not missing_weights:
+            for parameter_name, parameter in model.named_parameters():
+                if parameter_name.endswith(("q_bias", "v_bias")):  # of DeBERTa, always float32
+                    parameter.data = parameter.data.to(model.dtype)
             size = sum(parameter.nbytes for parameter in model.parameters())
             return model.eval().requires_grad_(False).to(device or choose_device(size))
     names = ", ".join(missing_weights[:3]) + (", ..." if len(missing_weights) > 3 else "")
@@ -336,17 +339,6 @@ def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "")
     )
 
 
-def fits_on_gpu(weights: int, free: int, total: int) -> bool:
-    """Return True if a model of `weights` bytes fits on a GPU with `free` of `total` bytes.
-
-    >>> fits_on_gpu(weights=440 << 20, free=8 << 30, total=16 << 30)
-    True
-    >>> fits_on_gpu(weights=440 << 20, free=3 << 30, total=16 << 30)  # the rest is in use
-    False
-    """
-    return weights + WORKING_MEMORY + GPU_FREE_FRACTION * total <= free
-
-
 def choose_device(weights: int) -> torch.device:
     """Return the current GPU if a model of `weights` bytes fits, else the CPU with a warning.
 
@@ -355,7 +347,7 @@ def choose_device(weights: int) -> torch.device:
     """
     if torch.cuda.is_available():
         free, total = torch.cuda.mem_get_info()
-        if fits_on_gpu(weights, free, total):
+        if weights + WORKING_MEMORY + GPU_FREE_FRACTION * total <= free:
             return torch.device("cuda", torch.cuda.current_device())
         warn_user(
             f"only {free >> 20} of {total >> 20} MiB of GPU memory are free. Falling back "
@@ -364,9 +356,27 @@ def choose_device(weights: int) -> torch.device:
     return torch.device("cpu")
 
 
+def release_memory() -> None:
+    """Return freed memory to the system. The C library glibc would keep most of it."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not in other C libraries
+        if trim is not None:
+            trim(0)
+
+
+def entry_size(key: Hashable, tensor: Tensor) -> int:
+    """Estimate the memory for a cached tensor with its key, in bytes."""
+    parts, size = [key], tensor.nbytes + ENTRY_BYTES
+    while parts:
+        part = parts.pop()
+        size += sys.getsizeof(part)
+        parts.extend(part if isinstance(part, tuple) else ())
+    return size
+
+
 @dataclass
 class TensorCache:
-    """Least-recently-used cache of tensors, with at most `limit` bytes."""
+    """Least-recently-used cache of tensors, with at most `limit` bytes of tensors and keys."""
 
     limit: int = 0
     size: int = 0
@@ -381,21 +391,23 @@ class TensorCache:
             self._tensors.move_to_end(key)
         return tensor
 
-    def put(self, key: Hashable, value: Tensor) -> None:
-        """Add a tensor unless it exceeds the limit by itself."""
-        if self.get(key) is None and value.nbytes <= self.limit:
-            # Cloned, because a view would keep its whole base tensor in memory, and a tensor
-            # allocated during a pass would prevent surrounding memory from being released.
-            self._tensors[key] = value.clone()
-            self.size += value.nbytes
-            self.shrink(self.limit)
+    def put(self, key: Hashable, value: Tensor) -> Tensor:
+        """Add a tensor unless it exceeds the limit by itself, and return the tensor to use."""
+        size = entry_size(key, value)
+        if key in self._tensors or size > self.limit:
+            return value
+        # Cloned, because a view would keep its whole base tensor in memory, and a tensor allocated
+        # during a pass would prevent surrounding memory from being released.
+        tensor = self._tensors[key] = value.clone()
+        self.size += size
+        self.shrink(self.limit)
+        return tensor
 
     def shrink(self, limit: int) -> None:
         """Set the limit, and remove the least recently used tensors until it is met."""
         self.limit = limit
         while self.size > limit:
-            _, tensor = self._tensors.popitem(last=False)
-            self.size -= tensor.nbytes
+            self.size -= entry_size(*self._tensors.popitem(last=False))
 
 
 class ModelHolder(Generic[M]):
@@ -465,12 +477,6 @@ def _weight_files(folder: Path) -> list[Path]:
     if files and files[0].suffix == ".json":
         index = json.loads(files[0].read_text(encoding="utf-8"))
         files = sorted({folder / name for name in index["weight_map"].values()})
-    pickles = [file.name for file in files if file.suffix != ".safetensors"]
-    if pickles and TorchVersion(torch.__version__) < SAFE_UNPICKLING:
-        raise OSError(
-            f"loading {pickles[0]} safely needs torch >= {SAFE_UNPICKLING} (CVE-2026-24747), got "
-            f"{torch.__version__}. Upgrade torch or choose a model with {SAFE_WEIGHTS_NAME}."
-        )
     return files
 
 
@@ -496,4 +502,4 @@ def _positions(skeleton: nn.Module, config: object) -> int | None:
             offset = 0 if module.padding_idx is None else module.padding_idx + 1
             # Some families have spare rows, so the configuration also limits the number.
             return min(module.num_embeddings - offset, limit or module.num_embeddings)
-    return limit
+    return None if limit == -1 else limit  # XLNet

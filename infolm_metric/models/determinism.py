@@ -119,7 +119,7 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
         rows = torch.cat([half, sign * half.roll(width // 3, 1), half[:, : inputs % 2]], 1)
         return rows.repeat(-(-size // distinct), 1)[:size]
 
-    # Sums are almost 0, so that results in half precision show the rounding errors of all terms.
+    # Sums are almost 0, so that results show the rounding errors of all terms.
     rows, weight = matrix(-1, max(BLOCKS[-1], counts[-1]) + SHIFT), matrix(1, outputs)
     bias = weight[:, 0] * 1e-6
 
@@ -154,6 +154,8 @@ def row_rule(weight: Tensor) -> RowRule:
     """Return the rule for products of rows with a weight [out, in]."""
     if weight.device.type != "cpu":  # not probed
         return RowRule(least=PADDED_ROWS)
+    if weight.dtype.itemsize < torch.float32.itemsize:
+        return RowRule()  # small blocks take up to three times as long in half precision
     outputs, inputs = weight.shape
     return probe_rows(inputs, outputs, weight.dtype, torch.get_num_threads())
 
@@ -183,12 +185,13 @@ class DeterministicLinear(nn.Linear):
         rows = input.flatten(0, -2)
         bias = rows.new_zeros(self.out_features) if self.bias is None else self.bias
         if self.columns >= self.out_features:
-            return self.rule.apply(rows, self.weight, bias).view(*input.shape[:-1], -1)
+            output = self.rule.apply(rows, self.weight, bias)
+            return output.view(*input.shape[:-1], self.out_features)
         output = rows.new_empty(len(rows), self.out_features)
         parts = [torch.split(tensor, self.columns) for tensor in (self.weight, bias, output.t())]
         for rule, weight, shift, columns in zip(self.column_rules, *parts, strict=True):
             columns.t().copy_(rule.apply(rows, weight, shift))
-        return output.view(*input.shape[:-1], -1)
+        return output.view(*input.shape[:-1], self.out_features)
 
 
 def deterministic_linear(model: M) -> M:
@@ -254,8 +257,7 @@ _precision = _Precision()
 def deterministic_inference(device: torch.device) -> Iterator[None]:
     """Run inference in full float32 precision, regardless of the caller's torch settings."""
     backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
-    # Since torch 2.9 each backend has its own precision.
-    products = [backend.matmul for backend in backends if hasattr(torch.backends, PRECISION)]
+    products = [backend.matmul for backend in backends]
     # Only if it is not the default, because setting a device slows down every torch call.
     default = nullcontext() if torch.get_default_device().type == device.type else device
     with _precision.lock:

@@ -12,7 +12,8 @@ row per token. Texts are concatenated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Self
@@ -22,10 +23,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import ModelSettings
 from infolm_metric.models.checkpoints import Checkpoint, load_weights
 from infolm_metric.models.determinism import (
     DeterministicLinear,
+    deterministic_inference,
     deterministic_linear,
     repeat_texts,
     uses_onednn,
@@ -58,6 +61,8 @@ class ModelWithHead:
         """
         model = load_weights(checkpoint, settings.dtype, settings.device)
         device, encoder = model.device, fast_encoder(model) if fast else None
+        if encoder is None:
+            check_model(model, checkpoint)
         module = model if encoder is None else heads[model.config.model_type](model)
         return cls(deterministic_linear(module), encoder, checkpoint, device)
 
@@ -82,7 +87,44 @@ def run_model(
     """
     rows = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": token_types}
     inputs = {name: repeat_texts(part) for name, part in rows.items() if part is not None}
-    return model(**inputs, **options, return_dict=True)
+    with _same_attention(model):
+        return model(**inputs, **options, return_dict=True)
+
+
+@contextmanager
+def _same_attention(model: PreTrainedModel) -> Iterator[None]:
+    """Restore BigBird's sparse attention, which a short text replaces by full attention."""
+    parts = (part for part in model.modules() if isinstance(part, PreTrainedModel))
+    sparse = [part for part in parts if getattr(part, "attention_type", "") == "block_sparse"]
+    # Changing the attention creates layers, whose weights are then replaced.
+    with torch.random.fork_rng(devices=[]) if sparse else nullcontext():
+        try:
+            yield
+        finally:
+            for module in sparse:
+                module.set_attention_type("block_sparse")
+
+
+def check_model(model: PreTrainedModel, checkpoint: Checkpoint) -> None:
+    """Check that a transformers model can encode a short text, given only its tokens."""
+    config = model.config.get_text_config()
+    if getattr(config, "pad_token_id", None) is None:
+        # Decoders classify the last token that is not padding, and refuse batches if the padding
+        # token is unknown. Nothing is padded here, so no token has this id.
+        config.pad_token_id = -1
+    ids = torch.tensor([checkpoint.tokenizer("a")["input_ids"]], device=model.device)
+    try:
+        model.get_input_embeddings().weight.shape  # noqa: B018
+        with deterministic_inference(model.device):
+            run_model(model, ids)
+    except Exception as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        dtype = str(model.dtype).removeprefix("torch.")
+        raise InputError(
+            f"{checkpoint.name!r} is a {config.model_type} model, which cannot encode a short text "
+            f"with dtype={dtype!r}, given only its token ids ({type(error).__name__}: {reason}). "
+            f"{checkpoint.architecture.remedy}"
+        ) from error
 
 
 class FastEncoder(nn.Module):

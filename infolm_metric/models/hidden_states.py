@@ -15,29 +15,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import AutoModel, PreTrainedConfig
-from transformers.models.auto.modeling_auto import (
-    MODEL_FOR_CAUSAL_LM_MAPPING,
-    MODEL_FOR_MASKED_LM_MAPPING,
-    MODEL_MAPPING,
-)
+from transformers.models.auto import modeling_auto as auto
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.core.settings import EncodingSettings
-from infolm_metric.models.checkpoints import (
-    Architecture,
-    Checkpoint,
-)
-from infolm_metric.models.determinism import (
-    deterministic_inference,
-    float64_device,
-)
+from infolm_metric.models.checkpoints import Architecture, Checkpoint
+from infolm_metric.models.determinism import deterministic_inference, float64_device
 from infolm_metric.models.encoders import FastEncoder, run_model
-from infolm_metric.models.tokenization import (
-    Template,
-    Window,
-    windows,
-)
+from infolm_metric.models.tokenization import Template, Window, windows
 
 TOKEN_BYTES = 4  # approximate number of bytes per token
 # Tokens per forward pass with batch_size="auto", by device type. Several layers are kept.
@@ -49,9 +35,11 @@ E = TypeVar("E", bound=EncodingSettings)
 def is_encoder(config: PreTrainedConfig) -> bool:
     """Return True for encoder-only models, with or without a head."""
     kind = type(config)
-    decoder = kind in MODEL_FOR_CAUSAL_LM_MAPPING and kind not in MODEL_FOR_MASKED_LM_MAPPING
-    encoder_decoder = getattr(config, "is_encoder_decoder", False)
-    return kind in MODEL_MAPPING and not decoder and not encoder_decoder
+    # XLNet's attention is bidirectional, although it can also generate text.
+    encoder = kind in auto.MODEL_FOR_MASKED_LM_MAPPING or config.model_type == "xlnet"
+    decoder = kind in auto.MODEL_FOR_CAUSAL_LM_MAPPING and not encoder
+    encoder_decoder = kind in auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
+    return kind in auto.MODEL_MAPPING and not decoder and not encoder_decoder
 
 
 ENCODER = Architecture(

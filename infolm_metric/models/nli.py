@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -135,8 +134,8 @@ def join_pairs(
     0.22 and 0.23.3, but tokenizers 0.23.1 and 0.23.2 divide an odd number of tokens differently.
     """
     encoded = tokenizer(
-        [premise for premise, _ in pairs],
-        [hypothesis for _, hypothesis in pairs],
+        [premise.strip() for premise, _ in pairs],
+        [hypothesis.strip() for _, hypothesis in pairs],
         truncation=False if limit is None or tokenizer.is_fast else "longest_first",
         max_length=limit,
         padding=False,
@@ -214,21 +213,17 @@ class NLIModel(ModelWithHead):
         if groups[0][0].token_types is not None:
             token_types = [self._tensor([pair.token_types for pair in group]) for group in groups]
         with deterministic_inference(self.device):
-            if self.encoder is None:
-                types = itertools.repeat(None) if token_types is None else token_types
-                return torch.cat(list(map(self._full_model_logits, ids, types)))
-            first = [torch.zeros_like(group[:, :1]) for group in ids]
-            states = self.encoder.states_at(ids, first, token_types)
-            logits: Tensor = self.model(states[:, None])
-            return logits.flatten(0, -2)
+            if self.encoder is not None:
+                first = [torch.zeros_like(group[:, :1]) for group in ids]
+                states = self.encoder.states_at(ids, first, token_types)
+                logits: Tensor = self.model(states[:, None])
+                return logits.flatten(0, -2)
+            types: Sequence[Tensor | None] = token_types or [None] * len(ids)
+            parts = [run_model(self.model, *group).logits for group in zip(ids, types, strict=True)]
+            return torch.cat([part[: len(group)] for part, group in zip(parts, ids, strict=True)])
 
     def _tensor(self, rows: Sequence[object]) -> Tensor:
         return torch.from_numpy(np.asarray(rows, dtype=np.int64)).to(self.device)
-
-    def _full_model_logits(self, ids: Tensor, token_types: Tensor | None) -> Tensor:
-        """Return the transformers model's logits for pairs of equal length, [pairs, labels]."""
-        logits: Tensor = run_model(self.model, ids, token_types).logits
-        return logits[: len(ids)]
 
 
 def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> NLIModel:
@@ -238,11 +233,6 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
     it does not find that a factual sentence follows from itself.
     """
     model = NLIModel.load(checkpoint, settings, CLASSIFIERS)
-    config = model.model.config.get_text_config() if model.encoder is None else None
-    if config and config.pad_token_id is None:
-        # Decoders classify the last token that is not padding, and refuse batches if the padding
-        # token is unknown. Nothing is padded here, so no token has this id.
-        config.pad_token_id = -1
     probes = [*PROBES, *((text, text, "entailment") for text in COPIES)]
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in probes]
     sequences = list(join_pairs(checkpoint.tokenizer, pairs, checkpoint.limit))
@@ -251,10 +241,11 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
     contradicted = c > np.maximum(e, n) if labels.three_way else e < 0.5
     expected = np.array([label == "entailment" for _, _, label in probes])
     right = np.where(expected, entailed, contradicted)
+    wrong = [probe for probe, good in zip(probes, right, strict=True) if not good]
     failures = [
         f"{premise!r} and {hypothesis!r} are not classified as {label}"
-        for (premise, hypothesis, label), good in zip(probes[: len(PROBES)], right, strict=False)
-        if not good
+        for premise, hypothesis, label in wrong
+        if premise not in COPIES
     ]
     if failures:
         outputs = {name: index for name, index in vars(labels).items() if index is not None}
@@ -263,11 +254,10 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
             f"{', and '.join(failures)}. Its outputs are interpreted as {outputs}. If this is "
             "wrong, pass the label names in output order as `labels`.",
         )
-    elif not right.all():
-        text = next(x for x, good in zip(COPIES, right[len(PROBES) :], strict=True) if not good)
+    elif wrong:
         warn_user(
             f"the model {checkpoint.name!r} does not recognize identical texts. For "
-            f"example, it does not find that {text!r} follows from itself. Choose another model if "
-            "scores of copies and of small differences matter.",
+            f"example, it does not find that {wrong[0][0]!r} follows from itself. Choose another "
+            "model if scores of copies and of small differences matter.",
         )
     return model

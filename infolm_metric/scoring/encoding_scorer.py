@@ -28,9 +28,10 @@ from infolm_metric.models.checkpoints import (
     load_weights,
     non_finite_error,
     open_checkpoint,
+    release_memory,
 )
 from infolm_metric.models.determinism import deterministic_linear
-from infolm_metric.models.encoders import fast_encoder
+from infolm_metric.models.encoders import check_model, fast_encoder
 from infolm_metric.models.hidden_states import (
     ENCODER,
     STATES_PER_BATCH,
@@ -46,6 +47,7 @@ CACHED_TEXTS = 1 << 14  # maximum number of cached tokenized texts
 # Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
 CHUNK_TEXTS = 2048
 CHUNK_BYTES = 1 << 28
+RELEASE_TEXTS = 100  # texts of a chunk after which freed memory is returned to the system
 TOKENIZED_DOCUMENTS = 1 << 12  # documents that are tokenized at a time
 
 Texts = Sequence[WeightedText]
@@ -66,6 +68,7 @@ class EncodingScorer(Scorer[E]):
         with self.lock:  # not during another thread's call
             self.models = ModelHolder(self.open, self.load)
             self.tokenized: dict[tuple[Any, ...], TokenizedText] = {}
+            release_memory()
 
     @property
     def tokenizer(self) -> Any:
@@ -209,6 +212,8 @@ class EncodingRun(Run[E]):
         encodings = self.encode([*candidates, *references], progress)
         repeated = [candidates[owner] for owner in np.arange(len(pairs)).repeat(pairs.counts)]
         values = self.compare(repeated, references, encodings)
+        if len(encodings) > RELEASE_TEXTS:
+            release_memory()
         return self.reduce(candidates, references, pairs.counts, values)
 
     def reduce(
@@ -323,6 +328,7 @@ class HiddenStatesScorer(EncodingScorer[E]):
         model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
         device, encoder = model.device, fast_encoder(model)
         if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
+            check_model(model, checkpoint)
             return Encoder(deterministic_linear(model), checkpoint, device)
         return Encoder(encoder, checkpoint, device)
 
@@ -419,5 +425,5 @@ class HiddenStatesRun(EncodingRun[E]):
             tokens_encoded += len(rows)
             progress(tokens_encoded / sum(lengths))
         for ids in missing:
-            models.cache.put((ids, *options), encodings[ids])
+            encodings[ids] = models.cache.put((ids, *options), encodings[ids])
         return encodings

@@ -15,12 +15,15 @@ from infolm_metric.core.checks import InputError
 from infolm_metric.core.document_counts import check_max_length, tokenize
 from infolm_metric.core.inputs import BRIEF, Pairs
 from infolm_metric.core.settings import NLISettings
-from infolm_metric.models.checkpoints import Checkpoint, ModelHolder, open_checkpoint
+from infolm_metric.models.checkpoints import (
+    Checkpoint,
+    ModelHolder,
+    open_checkpoint,
+    release_memory,
+)
 from infolm_metric.models.nli import NLI_MODEL, Labels, NLIModel, join_pairs, load_nli, read_labels
 from infolm_metric.models.out_of_domain import count_out_of_domain
 from infolm_metric.scoring.scorer import Progress, Run, Scorer, no_progress
-
-PAIR_BYTES = 600  # memory per cached pair, including 24 bytes for its probabilities
 
 N = TypeVar("N", bound=NLISettings)
 TextPair = tuple[str, str]  # premise and hypothesis
@@ -35,6 +38,7 @@ class NLIScorer(Scorer[N]):
     def unload(self) -> None:
         with self.lock:  # not during another thread's call
             self.models = ModelHolder(self.open, self.load)
+            release_memory()
 
     @property
     def tokenizer(self) -> Any:
@@ -114,7 +118,6 @@ class NLIRun(Run[N]):
         """
         settings, models = self.settings, self.scorer.models
         model = models.model(settings)
-        models.cache.shrink(settings.reuse_memory * 24 // PAIR_BYTES)
         distinct, labels = list(dict.fromkeys(pairs)), self.labels
         sequences = join_pairs(self.checkpoint.tokenizer, distinct, self.limit)
         by_pair = dict(zip(distinct, sequences, strict=True))
@@ -129,8 +132,7 @@ class NLIRun(Run[N]):
             lambda count: progress(count / len(missing)),
         )
         for pair, row in zip(missing, probabilities, strict=True):
-            encodings[pair] = row
-            models.cache.put((pair, labels), row)
+            encodings[pair] = models.cache.put((pair, labels), row)
         rows = torch.stack([encodings[by_pair[pair]] for pair in pairs])
         return np.asarray(rows.numpy())
 

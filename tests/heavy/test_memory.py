@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.processes import printed
+from tools.timing import in_process
 
 PROGRAM = """
 import json, resource, sys
@@ -37,3 +38,10 @@ def test_memory_does_not_grow_with_the_number_of_pairs(tiny_models):
     folder = tiny_models("bert", vocab_size=VOCABULARY, num_hidden_layers=1)
     for megabytes in json.loads(printed("-c", PROGRAM, folder)):
         assert megabytes < 2900 * VOCABULARY * 8 / 2**20  # half of all distributions
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+@pytest.mark.parametrize("form", ["list", "stream"])
+def test_memory_with_the_bundled_model_is_limited_and_released(form):
+    sizes = in_process("tools.memory", {"count": 2500, "form": form})  # more than the cache holds
+    assert sizes["peak"] < 1800 and sizes["unloaded"] < 700  # MB

@@ -198,9 +198,6 @@ def test_precision_is_restored_when_the_last_thread_finishes():
         torch.set_float32_matmul_precision(before)
 
 
-@pytest.mark.skipif(
-    not hasattr(torch.backends, "fp32_precision"), reason="torch before 2.9 has one precision"
-)
 @pytest.mark.parametrize("place", [torch.backends, torch.backends.cuda.matmul])
 def test_backend_specific_precision_is_overridden_and_restored(place):
     products = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
