@@ -30,7 +30,7 @@ VALUES_ELSEWHERE = {
     **{"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"},
 }
 # Packages whose frames are skipped, so that a warning points to the user's line.
-CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics")
+CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics", "transformers", "trl")
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
