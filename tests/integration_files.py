@@ -1,4 +1,4 @@
-"""Files shown in docs/integrations.md, copied as a reader would copy them, and their data."""
+"""Files shown on pages of docs/, copied as a reader would copy them, and their data."""
 
 import json
 import re
@@ -21,11 +21,16 @@ BETTER = [text.replace("leaves", "departs") for text in REFERENCES]
 WORSE = [f"A dog barked at {n} black cats." for n in range(10)]
 
 
+def shown(page: str) -> dict[str, str]:
+    """Return the files that a page shows, by name."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return {file["name"]: file["content"] for file in SHOWN.finditer(text)}
+
+
 def write_shown(folder: Path) -> list[dict[str, object]]:
-    """Write the files from the page and their data into the folder. Return the documents."""
-    page = (ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
-    for file in SHOWN.finditer(page):
-        (folder / file["name"]).write_text(file["content"])
+    """Write the files from integrations.md and their data into the folder. Return the documents."""
+    for name, content in shown("integrations.md").items():
+        (folder / name).write_text(content)
     rows = random_pairs(10, seed=4, longest=12)
     pairs = [(row["prediction"], row["references"][0]) for row in rows]
     documents = [

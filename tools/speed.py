@@ -6,6 +6,7 @@
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of data types on scores
     python -m tools.speed profile webnlg2020.en.jsonl   # share of matrix products, copies and so on
+    python -m tools.speed evaluations webnlg2020.en.jsonl --pairs 500   # in a training loop
 
 `rates` and `peers` run all metrics on the same pairs and device with the same float32 weights.
 Other libraries use batches of 64. Each metric runs in a separate process and is warmed up on other
@@ -312,8 +313,27 @@ def profile(arguments: argparse.Namespace) -> None:
     show("Time of groups of operations", ["metric", *groups], rows, arguments.csv)
 
 
+def evaluations(arguments: argparse.Namespace) -> None:
+    """Print the seconds of two evaluations in a training loop, which share their references."""
+    predictions, references = read_columns(arguments)
+    changed = [" ".join(text.split()[::-1]) for text in predictions]
+    options: dict[str, Any] = {"model_name_or_path": "bundled", "device": arguments.device}
+    scorers: dict[str, Any] = {
+        "InfoLM": InfoLMScorer(**options),
+        "InfoLM, one pass": InfoLMScorer(masking="none", **options),
+        "BERTScore": BERTScorer(**options),
+    }
+    rows = []
+    for name, scorer in scorers.items():
+        scorer.score(WARM_UP, WARM_UP[::-1])
+        calls = (partial(scorer.score, texts, references) for texts in (predictions, changed))
+        rows.append([name, *(f"{median_seconds(call):.1f}" for call in calls)])
+    header = ["metric", "first evaluation, s", "second evaluation, s"]
+    show(f"{arguments.pairs} pairs on {cpu_name()}", header, rows, arguments.csv)
+
+
 TABLES: dict[str, Callable[[argparse.Namespace], None]] = {
-    table.__name__: table for table in (rates, peers, sweep, dtypes, profile)
+    table.__name__: table for table in (rates, peers, sweep, dtypes, profile, evaluations)
 }
 
 

@@ -8,9 +8,10 @@ must be False, "bundled" or the path to a table. The settings are fields of `Inf
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from infolm_metric.integrations import load_sample_scorer, present_references, require
+from infolm_metric.metrics import find
 
 with require("inspect-ai"):
     import anyio.to_thread
@@ -18,34 +19,17 @@ with require("inspect-ai"):
     from inspect_ai.solver import TaskState
 
 
-@scorer(metrics=[mean(), stderr()])
-def infolm(**settings: object) -> Scorer:
-    """Score outputs against targets with InfoLM. Lower is better."""
-    return sample_scorer("infolm", settings)
+def metric_scorer(name: str) -> Callable[..., Scorer]:
+    """Return the function with which a task or `inspect score` creates a metric's scorer."""
 
+    def create(**settings: object) -> Scorer:
+        return sample_scorer(name, settings)
 
-@scorer(metrics=[mean(), stderr()])
-def baryscore(**settings: object) -> Scorer:
-    """Score outputs against targets with BaryScore. Lower is better."""
-    return sample_scorer("baryscore", settings)
-
-
-@scorer(metrics=[mean(), stderr()])
-def bertscore(**settings: object) -> Scorer:
-    """Score outputs against targets with BERTScore. Higher is better."""
-    return sample_scorer("bertscore", settings)
-
-
-@scorer(metrics=[mean(), stderr()])
-def menli(**settings: object) -> Scorer:
-    """Score outputs against targets with MENLI. Higher is better."""
-    return sample_scorer("menli", settings)
-
-
-@scorer(metrics=[mean(), stderr()])
-def answer_check(**settings: object) -> Scorer:
-    """Check answers against reference answers, with the verdict in the metadata of each sample."""
-    return sample_scorer("answer_check", settings)
+    better = "Higher" if find(name).scorer_type().higher_is_better else "Lower"
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"Score outputs against targets with {name}. {better} is better."
+    decorated: Callable[..., Scorer] = scorer(metrics=[mean(), stderr()])(create)
+    return decorated
 
 
 def sample_scorer(name: str, settings: Mapping[str, object]) -> Scorer:
@@ -68,3 +52,10 @@ def sample_scorer(name: str, settings: Mapping[str, object]) -> Scorer:
         return Score(value=result[name], answer=output, metadata=metadata)
 
     return score
+
+
+infolm = metric_scorer("infolm")
+baryscore = metric_scorer("baryscore")
+bertscore = metric_scorer("bertscore")
+menli = metric_scorer("menli")
+answer_check = metric_scorer("answer_check")

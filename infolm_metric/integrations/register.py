@@ -15,17 +15,22 @@ from infolm_metric.core.files import write_text
 from infolm_metric.metrics import METRICS, Metric
 
 
-def module_script(metric: Metric) -> str:
+def module_script(metric: Metric, documentation: str = "", wheel: str = "") -> str:
     """Return the script from which `evaluate` loads one of the package's metrics.
 
     `evaluate` uses the first metric class in a copy of the script. The script imports this class
-    from the package, so that instances can be pickled and compared.
+    from the package, so that instances can be pickled and compared. If the package is missing,
+    `evaluate` names the command that installs the address after "From:", here a `wheel`.
     """
     name, (module, _, kind) = metric.registered_name, metric.evaluate.partition(":")
+    source = f"  # From: {wheel}" if wheel else ""
+    summary = f'{kind} for `evaluate.load("{name}")`: the metric of the package infolm-metric.'
+    docstring = f"{summary}\n\n{documentation}".strip()
     return f'''\
-"""{kind} for `evaluate.load("{name}")`: the metric of the installed package infolm-metric."""
+r"""{docstring}
+"""
 
-from {module} import {kind}
+from {module} import {kind}{source}
 
 __all__ = ["{kind}"]
 '''
@@ -43,7 +48,7 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     script = register(folder)["infolm"]
-    ...     script.name, len(script.parent.name), script.read_text().splitlines()[2]
+    ...     script.name, len(script.parent.name), script.read_text().splitlines()[3]
     ('infolm.py', 64, 'from infolm_metric.infolm_metric import InfoLM')
     """
     from evaluate import config

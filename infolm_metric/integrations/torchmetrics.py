@@ -12,12 +12,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from infolm_metric.baryscore.scorer import BaryScorer
-from infolm_metric.bertscore.scorer import BERTScorer
 from infolm_metric.core.inputs import Pairs, check_pairs
-from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.integrations import require
-from infolm_metric.menli.scorer import MENLIScorer
+from infolm_metric.metrics import find
 from infolm_metric.scoring.distributed import distributed_score
 from infolm_metric.scoring.scorer import Scorer
 
@@ -39,6 +36,11 @@ class TextMetric(torchmetrics.Metric):
     scorer_type: ClassVar[type[Scorer[Any]]]
     is_differentiable = False
     full_state_update = False
+
+    def __init_subclass__(cls, metric: str | None = None) -> None:
+        if metric:
+            cls.scorer_type = find(metric).scorer_type()
+            cls.higher_is_better = cls.scorer_type.higher_is_better
 
     def __init__(
         self,
@@ -126,7 +128,7 @@ def decode(batches: Iterable[Tensor]) -> tuple[list[str], list[list[str]]]:
     return [prediction for prediction, _ in pairs], [references for _, references in pairs]
 
 
-class InfoLM(TextMetric):
+class InfoLM(TextMetric, metric="infolm"):
     """InfoLM with the settings of `InfoLMSettings`. Lower is better.
 
     >>> metric = InfoLM(model_name_or_path="bundled", idf=False)
@@ -135,26 +137,14 @@ class InfoLM(TextMetric):
     tensor(0.)
     """
 
-    scorer_type = InfoLMScorer
-    higher_is_better = InfoLMScorer.higher_is_better
 
-
-class BaryScore(TextMetric):
+class BaryScore(TextMetric, metric="baryscore"):
     """BaryScore with the settings of `BaryScoreSettings`. Lower is better."""
 
-    scorer_type = BaryScorer
-    higher_is_better = BaryScorer.higher_is_better
 
-
-class BERTScore(TextMetric):
+class BERTScore(TextMetric, metric="bertscore"):
     """BERTScore with the settings of `BERTScoreSettings`. Higher is better."""
 
-    scorer_type = BERTScorer
-    higher_is_better = BERTScorer.higher_is_better
 
-
-class MENLI(TextMetric):
+class MENLI(TextMetric, metric="menli"):
     """MENLI with the settings of `MENLISettings`. Higher is better."""
-
-    scorer_type = MENLIScorer
-    higher_is_better = MENLIScorer.higher_is_better

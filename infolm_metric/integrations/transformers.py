@@ -22,7 +22,7 @@ from torch.distributed.tensor import DTensor
 from transformers import TrainerCallback
 from transformers.integrations.deepspeed import is_deepspeed_zero3_enabled
 
-from infolm_metric.core.checks import InputError, check_at_least, check_names, check_whole, warn_user
+from infolm_metric.core.checks import InputError, check_names, check_whole, warn_user
 from infolm_metric.core.inputs import Pairs, as_list, batches, check_pairs, check_texts
 from infolm_metric.core.results import warn
 from infolm_metric.core.settings import field_types
@@ -53,7 +53,7 @@ class TrainerScores:
 
     def __init__(self, metric: Names, settings: Mapping[str, object]) -> None:
         names = [metric] if isinstance(metric, str) else check_texts("metric", metric)
-        check_at_least("number of metrics", len(names), 1)
+        check_whole("number of metrics", len(names))
         fields = {name: field_types(find(name).settings_type()) for name in names}
         check_names(settings, set().union(*fields.values()))
         settings, self.scorers, self.directions = {"device": "cpu", **settings}, [], {}

@@ -53,6 +53,7 @@ HASHED = (
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
 )
 # Names of files with all weights or an index of shards, in order of preference.
+LFS_POINTER = b"version https://git-lfs"
 WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_INDEX_NAME)
 # SHA-256 of the weights for which the package has baselines, by model type.
 WEIGHTS_WITH_BASELINES = {  # sentence-transformers/all-mpnet-base-v2
@@ -294,6 +295,11 @@ def load_weights(
     if not os.path.isdir(folder):
         folder = checkpoint.fetch(_weights_folder, commit=checkpoint.commit)
     files = checkpoint.fetch(_weight_files, Path(folder))
+    if pointers := [file.name for file in files if _is_lfs_pointer(file)]:
+        raise InputError(
+            f"{pointers[0]} of the model {checkpoint.name!r} is a pointer of Git LFS, not the "
+            "weights. Run `git lfs install` and `git lfs pull` in the clone."
+        )
     # Microsoft's DeBERTa checkpoints use a different name for the masked-LM head.
     legacy = getattr(checkpoint.config, "legacy", False)
     for changes in ({}, {"legacy": False}) if legacy else ({},):
@@ -478,6 +484,11 @@ def _weight_files(folder: Path) -> list[Path]:
         index = json.loads(files[0].read_text(encoding="utf-8"))
         files = sorted({folder / name for name in index["weight_map"].values()})
     return files
+
+
+def _is_lfs_pointer(file: Path) -> bool:
+    with file.open("rb") as content:
+        return content.read(len(LFS_POINTER)) == LFS_POINTER
 
 
 @contextmanager
