@@ -1,11 +1,12 @@
-"""Reward functions in TRL's own trainer, with a tiny model."""
+"""Reward functions and GenerationCallback in TRL's own trainers, with a tiny model."""
 
 import datasets
 import pytest
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
 from infolm_metric import AnswerCheckScorer, BaryScorer
+from infolm_metric.integrations.transformers import GenerationCallback
 from infolm_metric.integrations.trl import reward
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries, and of random texts
@@ -66,3 +67,49 @@ def test_a_trainer_optimises_the_rewards_of_two_metrics(policy, tmp_path, conver
     (first, *_) = trainer.state.log_history
     assert 0 <= first["rewards/answer_check_reward/mean"] <= 1
     assert first["rewards/baryscore_reward/mean"] < 0
+
+
+@pytest.mark.parametrize("conversational", [False, True])
+def test_supervised_training_keeps_the_best_checkpoint(policy, tmp_path, conversational):
+    model, tokenizer = policy
+    answers = [group[0] for group in REFERENCES]
+    rows = {"prompt": QUESTIONS, "completion": answers}
+    prompts = QUESTIONS
+    if conversational:
+        prompts = [[{"role": "user", "content": text}] for text in QUESTIONS]
+        replies = [[{"role": "assistant", "content": text}] for text in answers]
+        rows = {"prompt": prompts, "completion": replies}
+    callback = GenerationCallback(
+        prompts,
+        REFERENCES,
+        ["infolm", "answer_check"],
+        generation={"max_new_tokens": 8},
+        model_name_or_path="bundled",
+    )
+    data = datasets.Dataset.from_dict(rows)
+    trainer = SFTTrainer(
+        model=model,
+        processing_class=tokenizer,
+        train_dataset=data,
+        eval_dataset=data,
+        callbacks=[callback],
+        args=SFTConfig(
+            output_dir=str(tmp_path),
+            max_steps=3,
+            learning_rate=3e-2,
+            eval_strategy="steps",
+            eval_steps=1,
+            save_strategy="steps",
+            save_steps=1,
+            load_best_model_at_end=True,
+            metric_for_best_model=callback.metric_for_best_model,
+            report_to=[],
+            use_cpu=True,
+            bf16=False,
+        ),
+    )
+    callback.log = trainer.log
+    trainer.train()
+    scores = [x["eval_infolm"] for x in trainer.state.log_history if "eval_infolm" in x]
+    assert len(scores) == 3 and trainer.state.best_metric == pytest.approx(min(scores))
+    assert trainer.state.best_global_step == 1 + scores.index(min(scores))
