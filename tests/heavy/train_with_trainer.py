@@ -1,0 +1,79 @@
+"""Fine-tune a sequence-to-sequence model with Seq2SeqTrainer, keeping the best by InfoLM.
+
+    python train_with_trainer.py MODEL PAIRS.jsonl METRIC_MODEL FOLDER
+
+Each line of PAIRS.jsonl has a "source" and a "target". The log of the Trainer is written to
+FOLDER/log.json.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import datasets
+import numpy as np
+from transformers import (
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    DataCollatorForSeq2Seq,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+)
+
+from infolm_metric import InfoLM
+
+
+def main(name, table, metric_model, folder):
+    tokenizer = AutoTokenizer.from_pretrained(name)
+    model = AutoModelForSeq2SeqLM.from_pretrained(name)
+    infolm = InfoLM(model_name_or_path=metric_model, device="cpu")
+
+    def compute_metrics(evaluated):
+        texts = []
+        for ids in (evaluated.predictions, evaluated.label_ids):
+            ids = np.where(ids >= 0, ids, tokenizer.pad_token_id)
+            texts.append(tokenizer.batch_decode(ids, skip_special_tokens=True))
+        results = infolm.compute(predictions=texts[0], references=texts[1], return_scores=False)
+        return {"infolm": results["infolm"]}  # only the scalar, because only numbers can be logged
+
+    def tokenize(row):
+        return tokenizer(row["source"], text_target=row["target"], return_token_type_ids=False)
+
+    pairs = datasets.load_dataset("json", data_files=table, split="train")
+    pairs = pairs.map(tokenize, remove_columns=pairs.column_names).train_test_split(16, seed=0)
+    arguments = Seq2SeqTrainingArguments(
+        output_dir=folder,
+        num_train_epochs=4,
+        per_device_train_batch_size=8,
+        learning_rate=3e-2,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        predict_with_generate=True,
+        generation_max_length=12,
+        metric_for_best_model="eval_infolm",
+        greater_is_better=False,  # the default of transformers is True
+        load_best_model_at_end=True,
+        report_to="none",
+        use_cpu=True,
+        disable_tqdm=True,
+    )
+    trainer = Seq2SeqTrainer(
+        model,
+        arguments,
+        train_dataset=pairs["train"],
+        eval_dataset=pairs["test"],
+        data_collator=DataCollatorForSeq2Seq(tokenizer, model),
+        processing_class=tokenizer,
+        compute_metrics=compute_metrics,
+    )
+    trainer.train()
+    at_end = trainer.evaluate()["eval_infolm"]  # score of the best model, loaded at the end
+    infolm.unload()
+    state = trainer.state
+    log = {"log": state.log_history, "best": state.best_metric, "at_end": at_end}
+    log["checkpoint"] = Path(state.best_model_checkpoint).name
+    Path(folder, "log.json").write_text(json.dumps(log))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
