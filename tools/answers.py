@@ -1,36 +1,34 @@
 """Compare answer_check with human judgments of LLM answers, and print Markdown tables.
 
-    pip install -c requirements.txt -e ".[tools]"
-    python -m tools.answers short      DATA --scores FOLDER --csv tools/results
-    python -m tools.answers long       DATA --scores FOLDER --csv tools/results
-    python -m tools.answers thresholds DATA --scores FOLDER --csv tools/results
-    python -m tools.answers fit        DATA --scores FOLDER --csv tools/results
-    python -m tools.answers sentences  DATA --scores FOLDER --csv tools/results
-    python -m tools.answers errors     DATA --scores FOLDER --csv tools/results
-    python -m tools.answers hacks      DATA --scores FOLDER --csv tools/results
-    python -m tools.answers search     DATA --scores FOLDER --csv tools/results
-    python -m tools.answers speed      DATA --csv tools/results
+    pip install -c requirements.txt -e ".[tools,math]"
+    python -m tools.answers goals     DATA --scores FOLDER --part reserve --csv tools/results
+    python -m tools.answers fit       DATA --scores FOLDER
+    python -m tools.answers patterns  DATA --scores FOLDER
+    python -m tools.answers sentences DATA --scores FOLDER --csv tools/results
+    python -m tools.answers long      DATA --scores FOLDER --csv tools/results
+    python -m tools.answers hacks     DATA --scores FOLDER --csv tools/results
+    python -m tools.answers search    DATA --scores FOLDER --csv tools/results
+    python -m tools.answers speed     DATA --csv tools/results
 
-DATA is a folder with answers.jsonl and long_answers.jsonl (tools/data.py). NLI probabilities are
-saved in the folder for scores by model and pair of texts, and the scores of other metrics by input.
+DATA is a folder with JSON Lines files of answers (tools/data.py): answers (EVOUNA, DIVER-QA),
+answers_more (EfficientQA), hardverify, answers_modern (MMLU-Pro, GPQA) and long_answers
+(RAGChecker). NLI probabilities are saved in the folder for scores by model and pair of texts.
 
-- short: area under the ROC curve against human verdicts, on all answers and on the second halves.
+- goals: areas under the ROC curve, rates of verdicts, agreement with annotators and calibration of
+  each data set, and the annotators' verdicts by tenth of the score.
+- fit: weights of the features, fitted on the first halves, and rates by pair of thresholds on the
+  second halves.
+- patterns: effect of each pattern on sentences, and on correct answers of EVOUNA and DIVER-QA.
+- sentences: verdicts on right and wrong sentences by kind (tests/unit/answer_check), by an author
+  who knew the rules of version 0.5.0 and by two authors who did not.
 - long: Pearson's r between the difference of two answers' scores and annotators' preferences. The
   weights of each half of the questions are chosen on the other half.
-- thresholds: thresholds chosen on the first halves within the error goals, and rates of verdicts
-  on the second halves, both with these thresholds and with the thresholds of the package.
-- fit: areas and possible verdicts on the first halves, by weight of token recall and by cap.
-- sentences: verdicts on right and wrong sentences by kind, with which the rules were written, and
-  on unseen ones, whose author did not know the rules (both in tests/unit/answer_check).
-- errors: random errors, and how many of them have each category in
-  results/answer_errors_read_by_eye.csv.
-- hacks: manipulated answers that score above honest answers, and what the guard costs: areas under
-  the ROC curve and the mean reward of correct answers. The guard was chosen on the first halves.
-- search: random edits of wrong answers that raise the reward, on second halves.
+- hacks: manipulated answers that score above honest answers, and what the guard costs.
+- search: random edits of wrong answers that raise the reward.
 - speed: answers per second.
 
-Intervals are 95% bootstrap intervals over questions. A question is in the first or second half by a
-hash of its id.
+A quarter of the questions is the reserve, chosen by a hash of the question. It was not used to
+choose anything. The other questions are in the first or second half by a hash of their id.
 """
 
 import argparse
@@ -44,21 +42,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import torch
+from scipy.optimize import minimize
 from scipy.stats import rankdata
 
-from infolm_metric import AnswerCheckScorer, BaryScorer, BERTScorer
+from infolm_metric import AnswerCheckScorer, BERTScorer
+from infolm_metric.answer_check import patterns as patterns_module
 from infolm_metric.answer_check import verdict
-from infolm_metric.answer_check.comparison import Comparison
+from infolm_metric.answer_check.judge import Comparison
+from infolm_metric.answer_check.patterns import PATTERNS, find_denial
 from infolm_metric.answer_check.scorer import AnswerCheckRun
 from infolm_metric.answer_check.verdict import LIKELY_CORRECT, LIKELY_WRONG, VERDICTS
-from infolm_metric.core.inputs import batches
+from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.settings import BUNDLED
 from infolm_metric.integrations.trl import reward
 from infolm_metric.scoring.nli_scorer import TextPair
@@ -74,17 +75,25 @@ SENTENCES = {
     "unseen sentences": ROOT / "tests/unit/answer_check/unseen_sentences.tsv",
     "hard sentences": ROOT / "tests/unit/answer_check/hard_sentences.tsv",
 }
-READ_BY_EYE = ROOT / "tools/results/answer_errors_read_by_eye.csv"
 SOURCES = {"evouna": "EVOUNA", "diver": "DIVER-QA"}  # prefix of dataset -> title
-# Largest fractions of wrong answers called likely correct, and of correct ones called likely wrong.
-GOALS = {"evouna": (0.04, 0.02), "diver": (0.10, 0.03)}
+# Title of a data set -> file, prefix of dataset, and split.
+SETS = {
+    "EVOUNA": ("answers.jsonl", "evouna", None),
+    "DIVER-QA": ("answers.jsonl", "diver", None),
+    "EfficientQA": ("answers_more.jsonl", "efficientqa", "dev"),
+    "EfficientQA, training part": ("answers_more.jsonl", "efficientqa", "train"),
+    "HardVerify-Math": ("hardverify.jsonl", "hardverify", None),
+    "MMLU-Pro": ("answers_modern.jsonl", "mmlu", None),
+    "GPQA": ("answers_modern.jsonl", "gpqa", None),
+}
+FITTED = ("EVOUNA", "DIVER-QA", "EfficientQA, training part", "HardVerify-Math")
 METRIC = "answer_check"
 CRITERIA = ("correctness", "completeness", "overall")
 RESAMPLES, SEED, PART = 1000, 0, 500
+THRESHOLDS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 MAX_REFERENCES = 20
 TIMED, TIMED_LONG, DRAWN = 500, 50, 20  # answers
-GRID = np.arange(0, 101) / 100  # thresholds
-RECALL_WEIGHTS, CAPS = np.arange(0, 11) / 10, (0.3, 0.4, 0.5, 0.6, 1.0)
+RIDGE = 1e-3  # penalty on the squares of fitted weights
 LONG_WEIGHTS = [(a / 10, b / 10, (10 - a - b) / 10) for a in range(11) for b in range(11 - a)]
 Rows = list[dict[str, Any]]
 
@@ -138,39 +147,19 @@ def make_scorer(arguments: argparse.Namespace, **settings: Any) -> SavedScorer:
     return SavedScorer(arguments.scores, model_name_or_path=arguments.model, **settings)
 
 
-def package_thresholds(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the setting with which other NLI models get verdicts like the bundled model."""
-    return {} if arguments.model == BUNDLED else {"thresholds": verdict.THRESHOLDS}
-
-
 def compare_answers(scorer: SavedScorer, rows: Rows) -> tuple[SavedRun, list[list[Comparison]]]:
     """Compare each answer with each of its references."""
     run: Any = scorer.prepare()
     comparisons = []
     for part in batches(rows, PART):
-        prepared = [
-            (
-                run.prepare_answer(row["prediction"]),
-                [*map(run.prepare_reference, row["references"])],
-            )
-            for row in part
-        ]
-        texts = [text for answer, group in prepared for x in (answer, *group) for text in x.texts]
-        comparisons += run.compare(prepared, run.tokens(texts))
+        prepared = run.prepare_rows(Pairs(*texts_of(part)))
+        comparisons += run.compare(prepared, run.token_table(prepared))
     return run, comparisons
 
 
-def best_scores(run: AnswerCheckRun, comparisons: Sequence[list[Comparison]]) -> np.ndarray:
+def best_scores(comparisons: Sequence[list[Comparison]]) -> np.ndarray:
     """Return the score of each answer, [rows]."""
-    best = map(run.best_comparison, comparisons)
-    return np.array([item.score(METRIC) if item else 0.0 for item in best])
-
-
-def maxima(
-    comparisons: Sequence[list[Comparison]], value: Callable[[Comparison], float]
-) -> np.ndarray:
-    """Return the largest value over the references of each answer, [rows]."""
-    return np.array([max(map(value, group), default=0.0) for group in comparisons])
+    return np.array([max(map(verdict.score, group), default=0.0) for group in comparisons])
 
 
 def squad_tokens(text: str) -> list[str]:
@@ -205,27 +194,8 @@ def texts_of(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return [row["prediction"] for row in rows], [row["references"] for row in rows]
 
 
-def encoder_metric(kind: type, rows: Rows) -> np.ndarray:
-    """Return the scores of a metric with the bundled encoder, higher is better, [rows]."""
-    result = load_scorer(kind).score(*texts_of(rows))
-    scores = np.asarray(result["scores"])
-    return scores if result.higher_is_better else -scores
-
-
-ENCODERS = {
-    "BERTScore": partial(encoder_metric, BERTScorer),
-    "BaryScore": partial(encoder_metric, BaryScorer),
-}
-
-
-def encoder_scores(rows: Rows, name: str, folder: Path) -> np.ndarray:
-    """Return the scores of a metric in ENCODERS, which are saved by input."""
-    digest = hashlib.sha256(repr(texts_of(rows)).encode()).hexdigest()[:16]
-    path = folder / f"{name}_{digest}.npy"
-    if not path.exists():
-        np.save(path, ENCODERS[name](rows))
-    scores: np.ndarray = np.load(path)
-    return scores
+def bertscore(rows: Rows) -> np.ndarray:
+    return np.asarray(load_scorer(BERTScorer).score(*texts_of(rows))["scores"])
 
 
 # Data and statistics.
@@ -236,20 +206,30 @@ def in_first_half(question: str) -> bool:
     return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 2 == 0
 
 
-class ShortAnswers:
-    """Answers with short references, or with --rows a random sample of them.
+def part_of(row: dict[str, Any]) -> str:
+    """Return "reserve", "first" or "second", based on hashes of the question and its id."""
+    digest = hashlib.sha256(f"reserve:{row['question']}".encode()).hexdigest()
+    if int(digest, 16) % 4 == 0:
+        return "reserve"
+    return "first" if in_first_half(row["id"]) else "second"
 
-    `correct`, `first` (the question is in the first half) and each of `sources` are bool [rows].
-    """
 
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        rows = list(read_json_lines(arguments.data / "answers.jsonl"))
-        rows = random.Random(SEED).sample(rows, min(len(rows), arguments.rows or len(rows)))
-        self.rows: Rows = rows
-        self.correct = np.array([row["human"]["correct"] == 1 for row in rows])
-        self.first = np.array([in_first_half(row["id"]) for row in rows])
-        prefixes = np.array([row["dataset"].split("-")[0] for row in rows])
-        self.sources = {source: prefixes == source for source in SOURCES}
+def read_answers(arguments: argparse.Namespace, title: str, *parts: str) -> Rows:
+    """Read the rows of a data set with a human verdict that are in the given parts."""
+    name, prefix, split = SETS[title]
+    path = arguments.data / name
+    return [
+        row
+        for row in (read_json_lines(path) if path.exists() else ())
+        if row["dataset"].startswith(prefix)
+        and (split is None or row.get("split") == split)
+        and row["human"].get("correct") is not None
+        and part_of(row) in parts
+    ][: arguments.rows]
+
+
+def is_correct(rows: Rows) -> np.ndarray:
+    return np.array([row["human"]["correct"] == 1 for row in rows])
 
 
 def resample(questions: Sequence[str]) -> Iterator[np.ndarray]:
@@ -287,120 +267,149 @@ def interval(values: np.ndarray) -> str:
     return f"[{percent(low)}, {percent(high)}]"
 
 
-def rate(picked: np.ndarray, among: np.ndarray) -> float:
-    """Return the fraction of the rows in `among` that are in `picked`, 0 without rows."""
-    return float(picked[among].mean()) if among.any() else 0.0
+def kappa(first: np.ndarray, second: np.ndarray) -> float:
+    """Return Cohen's kappa of two bool columns."""
+    same = (first == second).mean()
+    chance = first.mean() * second.mean() + (1 - first.mean()) * (1 - second.mean())
+    return float((same - chance) / (1 - chance))
 
 
-# Short references.
+def calibration_error(scores: np.ndarray, correct: np.ndarray) -> float:
+    """Return the expected calibration error over tenths of the score."""
+    tenths = np.minimum((10 * scores).astype(int), 9)
+    gaps = [abs((scores - correct)[tenths == tenth].sum()) for tenth in range(10)]
+    return float(sum(gaps) / len(scores))
 
 
-def short(arguments: argparse.Namespace) -> None:
-    """Print areas under the ROC curve, with p-values for the difference from answer_check."""
-    data = ShortAnswers(arguments)
-    rows, correct = data.rows, data.correct
-    run, comparisons = compare_answers(make_scorer(arguments), rows)
-    scores = {METRIC: best_scores(run, comparisons)}
-    scores["token recall"] = maxima(comparisons, lambda item: item.overlap.recall)
-    scores["NLI score"] = maxima(comparisons, lambda item: item.nli)
-    scores |= {name: compare_strings(rows, compare) for name, compare in STRINGS.items()}
-    scores |= {name: encoder_scores(rows, name, arguments.scores) for name in ENCODERS}
-    for source, title in SOURCES.items():
-        table: list[list[object]] = [[name] for name in scores]
-        for part in (data.sources[source], data.sources[source] & ~data.first):
-            places = np.flatnonzero(part)
-            draws = [places[pick] for pick in resample([rows[place]["id"] for place in places])]
-            areas = {
-                name: np.array([auc(column[pick], correct[pick]) for pick in draws])
-                for name, column in scores.items()
-            }
-            for cells, (name, column) in zip(table, scores.items(), strict=True):
-                p = "" if name == METRIC else f"{p_value(areas[METRIC] - areas[name]):.3f}"
-                area = percent(auc(column[part], correct[part]))
-                cells += [area, interval(areas[name]), p]
-        header = ["metric", "AUC", "95%", "p", "AUC of second half", "95%", "p"]
-        show(f"{title} answers", header, table, arguments.csv)
+# Goals, weights and patterns.
+
+
+def rates(words: np.ndarray, correct: np.ndarray) -> list[float]:
+    """Return fractions of verdicts among correct, wrong and all answers."""
+    accepted, rejected = words == LIKELY_CORRECT, words == LIKELY_WRONG
+    return [
+        correct.mean(),
+        correct[accepted].mean() if accepted.any() else np.nan,
+        (~correct)[rejected].mean() if rejected.any() else np.nan,
+        accepted[correct].mean(),
+        accepted[~correct].mean(),
+        rejected[correct].mean(),
+        (words == np.array(None)).mean(),
+    ]
+
+
+def goals(arguments: argparse.Namespace) -> None:
+    """Print areas, rates of verdicts and calibration for each data set."""
+    scorer, table, bins = make_scorer(arguments), [], []
+    for title in SETS:
+        rows = read_answers(arguments, title, *arguments.part.split("+"))
+        if not rows:
+            continue
+        correct, result = is_correct(rows), scorer.score(*texts_of(rows))
+        scores, words = np.array(result["scores"]), np.array(result["verdicts"], dtype=object)
+        draws = list(resample([row["question"] for row in rows]))
+        areas = np.array([auc(scores[pick], correct[pick]) for pick in draws])
+        errors = np.array([calibration_error(scores[pick], correct[pick]) for pick in draws])
+        _, comparisons = compare_answers(scorer, rows)
+        recall = [max((item.recall for item in group), default=0) for group in comparisons]
+        table.append([
+            title, len(rows), *map(percent, rates(words, correct)),
+            percent(auc(scores, correct)), interval(areas),
+            percent(auc(np.array(recall), correct)),
+            percent(auc(compare_strings(rows, containment), correct)),
+            f"{kappa(words == LIKELY_CORRECT, correct):.2f}",
+            f"{calibration_error(scores, correct):.3f}", interval(errors),
+        ])  # fmt: skip
+        tenths = np.minimum((10 * scores).astype(int), 9)
+        cells = [(tenths == tenth) for tenth in range(10)]
+        bins.append([title, *(f"{percent(correct[x].mean())} ({x.sum()})" if x.any() else ""
+                              for x in cells)])  # fmt: skip
+    header = ["data set", "answers", "correct", "correct among likely correct"]
+    header += ["wrong among likely wrong", "correct called likely correct"]
+    header += ["wrong called likely correct", "correct called likely wrong", "no verdict"]
+    header += ["AUC", "95%", "AUC of word recall", "AUC of reference contained", "kappa"]
+    header += ["calibration error", "95%"]
+    show(f"Verdicts, {arguments.part}", header, table, arguments.csv)
+    header = ["data set", *(f"{low / 10:.1f}" for low in range(10))]
+    show(f"Confirmed by tenth of the score, {arguments.part}", header, bins, arguments.csv)
+
+
+def fit_weights(groups: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Fit a logistic regression to features [rows, features] and labels of sets of equal weight."""
+    shares = np.concatenate([np.full(len(y), 1 / len(y) / len(groups)) for _, y in groups])
+    values, labels = (np.concatenate(parts) for parts in zip(*groups, strict=True))
+
+    def loss(weights: np.ndarray) -> float:
+        odds = values @ weights
+        return float(shares @ (np.logaddexp(0, odds) - labels * odds) + RIDGE * weights @ weights)
+
+    found: np.ndarray = minimize(loss, np.zeros(values.shape[1])).x
+    return found
 
 
 def fit(arguments: argparse.Namespace) -> None:
-    """Print areas, and the fraction of verdicts within the error goals, on the first halves."""
-    data = ShortAnswers(arguments)
-    rows = [row for row, first in zip(data.rows, data.first, strict=True) if first]
-    run, comparisons = compare_answers(make_scorer(arguments), rows)
-    capped = np.array([bool(x and x.capped) for x in map(run.best_comparison, comparisons)])
-    correct = data.correct[data.first]
-    parts = {source: part[data.first] for source, part in data.sources.items()}
+    """Print weights fitted on first halves, and rates on second halves by thresholds."""
+    scorer = make_scorer(arguments)
+    sets = [(title, read_answers(arguments, title, "first")) for title in FITTED]
+    compared = [(compare_answers(scorer, rows)[1], is_correct(rows)) for _, rows in sets if rows]
+    names = list(verdict.WEIGHTS)
+    for _ in range(4):  # the weights decide which reference is the best one
+        groups = []
+        for comparisons, correct in compared:
+            best = [max(group, key=verdict.score, default=None) for group in comparisons]
+            used = [place for place, x in enumerate(best)
+                    if x and not (x.copy or x.reference.is_long)]  # fmt: skip
+            features = [list(verdict.features(best[place]).values()) for place in used]
+            groups.append((np.array(features), correct[used]))
+        weights = fit_weights(groups)
+        verdict.WEIGHTS.update(zip(names, weights.tolist(), strict=True))
+    print({name: round(value, 2) for name, value in verdict.WEIGHTS.items()})
     table = []
-    for weight, cap in product(RECALL_WEIGHTS, CAPS):
-        with patch.multiple(verdict, RECALL_WEIGHT=weight, CAP=cap):
-            scores = best_scores(run, comparisons)
-        low, high = choose_thresholds(scores, correct, capped, parts)
-        decided = (scores < low) | ((scores >= high) & ~capped)
-        areas = [percent(auc(scores[part], correct[part])) for part in parts.values()]
-        fractions = [percent(decided[part].mean()) for part in parts.values()]
-        table.append([f"{weight:g}", f"{cap:g}", *areas, *fractions, f"{low:g}", f"{high:g}"])
-    header = ["weight of recall", "cap", *(f"AUC {title}" for title in SOURCES.values())]
-    header += [*(f"verdicts {title}" for title in SOURCES.values()), "low", "high"]
-    show("Weights of answer_check on the first halves", header, table, arguments.csv)
+    for title in SETS:
+        rows = read_answers(arguments, title, "second")
+        if rows:
+            _, comparisons = compare_answers(scorer, rows)
+            best = [max(group, key=verdict.score, default=None) for group in comparisons]
+            scores, correct = best_scores(comparisons), is_correct(rows)
+            vetoed = np.array([bool(item and item.veto) for item in best])
+            for high in THRESHOLDS:
+                accepted, low = (scores >= high) & ~vetoed, scores < 1 - high
+                cells = [accepted[correct], accepted[~correct], low[correct], low[~correct]]
+                table.append([title, f"{high:.2f}", *(percent(x.mean()) for x in cells)])
+    header = ["data set", "threshold", "correct above", "wrong above"]
+    header += ["correct below 1 - threshold", "wrong below 1 - threshold"]
+    show("Rates by threshold, second halves", header, table, arguments.csv)
 
 
-def choose_thresholds(
-    scores: np.ndarray, correct: np.ndarray, excluded: np.ndarray, parts: dict[str, np.ndarray]
-) -> tuple[float, float]:
-    """Return the thresholds with the most verdicts within the error goals.
-
-    There are at most as many errors as if each part had its goal's rate. `excluded` rows are never
-    called likely correct.
-    """
-    highs, lows = [1.0], [0.0]
-    groups = [{key: part & side for key, part in parts.items()} for side in (~correct, correct)]
-    allowed = [
-        sum(GOALS[key][place] * group[key].sum() for key in parts)
-        for place, group in enumerate(groups)
-    ]
-    wrong, right = (np.any(list(group.values()), axis=0) for group in groups)
-    for threshold in GRID:
-        above, below = (scores >= threshold) & ~excluded, scores < threshold
-        highs += [threshold] * bool((above & wrong).sum() <= allowed[0])
-        lows += [threshold] * bool((below & right).sum() <= allowed[1])
-    return float(min(max(lows), min(highs))), float(min(highs))
+def read_sentences(path: Path) -> Rows:
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return [
+        line
+        | {"prediction": line["answer"].replace("⏎", "\n")}
+        | {"references": line["references"].split(" ¦ ")}
+        | {"human": {"correct": line["label"] == "right"}}
+        for line in lines
+    ]  # fmt: skip
 
 
-def thresholds(arguments: argparse.Namespace) -> None:
-    """Choose thresholds on the first halves, and print rates of verdicts on the second halves."""
-    data = ShortAnswers(arguments)
-    rows, correct, first = data.rows, data.correct, data.first
-    # With two thresholds of 0, answers are likely correct if nothing but the score decides.
-    scorer = make_scorer(arguments, thresholds=(0.0, 0.0))
-    result = scorer.score(*texts_of(rows), verbose=True)
-    scores, verdicts = np.array(result["scores"]), np.array(result["verdicts"], dtype=object)
-    excluded, decided = verdicts != LIKELY_CORRECT, verdicts != np.array(None)
-    run: Any = scorer.prepare()
-    has_short = np.array([any(run.prepare_reference(text).is_short for text in row["references"])
-                          for row in rows])  # fmt: skip
-    header = ["source", "thresholds", "answers", "correct", "correct among likely correct"]
-    header += ["wrong among likely wrong", "wrong called likely correct"]
-    header += ["correct called likely wrong", "correct called likely correct", "unclear"]
-    header += ["no verdict"]
-    for title, kind in (("", has_short), (" with long references", ~has_short)):
-        parts = {source: part & kind for source, part in data.sources.items()}
-        training = {source: part & first for source, part in parts.items() if part.any()}
-        pair = choose_thresholds(scores, correct, excluded | ~decided, training)
-        choices = {"chosen": pair, "package": verdict.THRESHOLDS}
-        table = []
-        held_outs = {key: part & ~first for key, part in parts.items() if (part & ~first).any()}
-        for (source, held_out), (name, (low, high)) in product(held_outs.items(), choices.items()):
-            above = (scores >= high) & ~excluded & held_out
-            below = (scores < low) & decided & held_out
-            unclear = decided & ~above & ~below
-            right, wrong = held_out & correct, held_out & ~correct
-            rates = [rate(correct, held_out), rate(correct, above), rate(~correct, below)]
-            rates += [rate(above, wrong), rate(below, right), rate(above, right)]
-            rates += [rate(unclear, held_out), rate(~decided, held_out)]
-            cells = [SOURCES[source], f"{name}: {low:g}, {high:g}", int(held_out.sum())]
-            table.append([*cells, *map(percent, rates)])
-        if table:
-            show(f"Verdicts on answers{title}", header, table, arguments.csv)
+def patterns(arguments: argparse.Namespace) -> None:
+    """Print how many right and wrong answers each pattern alone denies."""
+    groups = {title: read_sentences(path) for title, path in SENTENCES.items()}
+    groups |= {title: read_answers(arguments, title, "first", "second") for title in FITTED[:2]}
+    table = [[example] for _, example in PATTERNS] + [["all"]]
+    singles = [(pattern,) for pattern in PATTERNS] + [PATTERNS]
+    for rows in groups.values():
+        prepared = SavedRun.prepare_rows(make_scorer(arguments).prepare(), Pairs(*texts_of(rows)))
+        correct = is_correct(rows)
+        for cells, chosen in zip(table, singles, strict=True):
+            with patch.object(patterns_module, "PATTERNS", chosen):
+                denied = np.array([
+                    any(find_denial(answer, reference) for reference in group)
+                    for answer, group in prepared
+                ])  # fmt: skip
+            cells.append(f"{(denied & correct).sum()} / {(denied & ~correct).sum()}")
+    show("Right / wrong answers denied", ["pattern", *groups], table, arguments.csv)
 
 
 # Long references.
@@ -413,11 +422,12 @@ def long(arguments: argparse.Namespace) -> None:
     questions = [ids.setdefault(row["question"], row["id"]) for row in data]
     labels = {name: np.array([row["human"][name] for row in data]) for name in CRITERIA}
     rows = [row | {"prediction": text} for row in data for text in row["predictions"]]
-    run, comparisons = compare_answers(make_scorer(arguments), rows)
-    best = [run.best_comparison(group) for group in comparisons]
-    names = ("completeness", "correctness")
-    parts = [np.array([item.score(name) if item else 0.0 for item in best]) for name in names]
-    parts.append(np.array([item.overlap.f1 if item else 0.0 for item in best]))
+    _, comparisons = compare_answers(make_scorer(arguments), rows)
+    names = ("completeness", "correctness", "f1")
+    parts = [
+        np.array([getattr(group[0], name) if group else 0.0 for group in comparisons])
+        for name in names
+    ]
 
     def difference(values: np.ndarray) -> np.ndarray:
         """Return the second answer's value minus the first one's, [pairs]."""
@@ -437,8 +447,8 @@ def long(arguments: argparse.Namespace) -> None:
         fitted[half is first] = LONG_WEIGHTS[int(np.argmax(means))]
     columns = {
         f"{METRIC}, cross-fitted": np.where(first, weigh(fitted[False]), weigh(fitted[True])),
-        METRIC: difference(best_scores(run, comparisons)),
-        **dict(zip(names, changes, strict=False)),
+        METRIC: difference(best_scores(comparisons)),
+        **dict(zip(names[:2], changes, strict=False)),
         "token F1 of answer_check": changes[2],
         "token F1": difference(compare_strings(rows, token_f1)),
         "length": difference(np.array([len(row["prediction"].split()) for row in rows])),
@@ -472,58 +482,27 @@ def long(arguments: argparse.Namespace) -> None:
 
 def sentences(arguments: argparse.Namespace) -> None:
     """Print verdicts on right and wrong sentences by kind, and the sentences that fail."""
-    scorer = make_scorer(arguments, **package_thresholds(arguments))
-    failures = {("right", LIKELY_WRONG), ("wrong", LIKELY_CORRECT)}
+    scorer = make_scorer(arguments)
+    failures = {(True, LIKELY_WRONG), (False, LIKELY_CORRECT)}
     for title, path in SENTENCES.items():
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-        answers = [row["answer"].replace("⏎", "\n") for row in rows]
-        result = scorer.score(answers, [row["references"].split(" ¦ ") for row in rows])
+        rows = read_sentences(path)
+        result = scorer.score(*texts_of(rows))
         kinds = dict.fromkeys(row["kind"] for row in rows)
-        counts = Counter[tuple[str, str, str | None]]()
+        counts = Counter[tuple[str, bool, str | None]]()
         for row, word in zip(rows, result["verdicts"], strict=True):
-            counts.update((kind, row["label"], word) for kind in (row["kind"], "all"))
+            counts.update((kind, row["human"]["correct"], word) for kind in (row["kind"], "all"))
         table = []
         for kind in (*kinds, "all"):
             cells: list[object] = [kind]
-            for label in ("right", "wrong"):
+            for label in (True, False):
                 cells.append(sum(counts[kind, label, word] for word in (*VERDICTS, None)))
                 cells += [counts[kind, label, word] for word in VERDICTS]
             table.append(cells)
         header = ["kind", *(w for x in ("right", "wrong") for w in (f"{x} answers", *VERDICTS))]
         show(f"Verdicts on {title}", header, table, arguments.csv)
         for row, score, word in zip(rows, result["scores"], result["verdicts"], strict=True):
-            if (row["label"], word) in failures:
-                print(
-                    f"{row['label']}, {word} ({score:.2f}): {row['answer']} [{row['references']}]"
-                )
-
-
-def errors(arguments: argparse.Namespace) -> None:
-    """Print random errors of each type, and their categories if they have been read."""
-    data = ShortAnswers(arguments)
-    rows, correct = data.rows, data.correct
-    result = make_scorer(arguments, **package_thresholds(arguments)).score(*texts_of(rows))
-    words = np.array(result["verdicts"], dtype=object)
-    sides = {
-        "wrong answer called likely correct": (words == LIKELY_CORRECT) & ~correct,
-        "correct answer called likely wrong": (words == LIKELY_WRONG) & correct,
-    }
-    key_names = ("dataset", "system", "id")
-    with READ_BY_EYE.open(encoding="utf-8", newline="") as file:
-        read = {(row["side"], *(row[name] for name in key_names)): row["kind"]
-                for row in csv.DictReader(file)}  # fmt: skip
-    for side, mask in sides.items():
-        print(f"\n{side}: {mask.sum()}")
-        places = np.flatnonzero(mask).tolist()
-        drawn = sorted(random.Random(SEED).sample(places, min(DRAWN, len(places))))
-        kinds = Counter[str]()
-        for row, score in ((rows[place], result["scores"][place]) for place in drawn):
-            keys = [row[name] for name in key_names]
-            kinds[read.get((side, *keys), "not read yet")] += 1
-            texts = [row[name] for name in ("question", "prediction", "references")]
-            print(f"{score:.2f}", *keys, *texts, sep="\n  ")
-        show(f"Errors: {side}", ["kind", f"of {len(drawn)}"], kinds.most_common(), arguments.csv)
+            if (row["human"]["correct"], word) in failures:
+                print(f"{row['label']}, {word} ({score:.2f}): {row['answer']} {row['references']}")
 
 
 # Manipulated answers.
@@ -573,7 +552,7 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
 
 
 def draw_answers(rows: Rows, correct: bool, counts: dict[str, int], references: int) -> Rows:
-    """Draw one answer to each of some random questions per source from second halves.
+    """Draw one answer to each of some random questions per source.
 
     `correct` is the human verdict on the answers. Answers with more references are left out.
     """
@@ -581,7 +560,7 @@ def draw_answers(rows: Rows, correct: bool, counts: dict[str, int], references: 
     for row in random.Random(SEED).sample(rows, len(rows)):
         key = row["id"]
         fits = row["human"]["correct"] == correct and len(row["references"]) <= references
-        if fits and not in_first_half(key):
+        if fits:
             drawn[row["dataset"].split("-")[0]].setdefault(key, row)
     return [row for key, group in drawn.items() for row in islice(group.values(), counts[key])]
 
@@ -593,10 +572,16 @@ def rewards(scorer: Scorer[Any], guard: bool, rows: Rows) -> np.ndarray:
     return np.array(function(prompts, completions, references=references))
 
 
+def read_two(arguments: argparse.Namespace) -> Rows:
+    """Read the parts of EVOUNA and DIVER-QA that --part names."""
+    parts = arguments.part.split("+")
+    return [row for title in SOURCES.values() for row in read_answers(arguments, title, *parts)]
+
+
 def hacks(arguments: argparse.Namespace) -> None:
     """Print how often manipulated answers score above honest answers, and the guard's cost."""
-    data = ShortAnswers(arguments)
-    answers = {"honest": draw_answers(data.rows, True, HACKED, MAX_REFERENCES)}
+    rows = read_two(arguments)
+    answers = {"honest": draw_answers(rows, True, HACKED, MAX_REFERENCES)}
     honest_rows = answers["honest"]
     for place, row in enumerate(honest_rows):
         following = (honest_rows[(place + step) % len(honest_rows)] for step in OTHERS)
@@ -606,7 +591,7 @@ def hacks(arguments: argparse.Namespace) -> None:
     columns: dict[str, Callable[[Rows], np.ndarray]] = {
         METRIC: partial(rewards, scorer, True),
         f"{METRIC} without guard": partial(rewards, scorer, False),
-        "BERTScore": partial(encoder_scores, name="BERTScore", folder=arguments.scores),
+        "BERTScore": bertscore,
     }
     columns |= {name: partial(compare_strings, compare=f) for name, f in STRINGS.items()}
     table: list[list[str]] = [[kind] for kind in answers]
@@ -618,16 +603,14 @@ def hacks(arguments: argparse.Namespace) -> None:
             cells.append(f"{100 * above:.1f} / {100 * at_least:.1f}")
     title = "Manipulated answers above honest ones"
     show(title, ["manipulated answer", *columns], table[1:], arguments.csv)
-    plain, guarded = rewards(scorer, False, data.rows), rewards(scorer, True, data.rows)
     cost = []
-    for (source, part), (half, mask) in product(
-        data.sources.items(), (("first", data.first), ("second", ~data.first))
-    ):
-        rows, right = part & mask, part & mask & data.correct
-        areas = [auc(values[rows], data.correct[rows]) for values in (plain, guarded)]
-        kept = guarded[right].mean() / plain[right].mean()
-        cost.append([SOURCES[source], half, *map(percent, areas), percent(kept)])
-    header = ["source", "half", "AUC of the score", "AUC of the reward", "reward kept"]
+    for title in SOURCES.values():
+        group = [row for row in rows if SOURCES[row["dataset"].split("-")[0]] == title]
+        correct = is_correct(group)
+        plain, guarded = (rewards(scorer, guarded, group) for guarded in (False, True))
+        areas = [percent(auc(values, correct)) for values in (plain, guarded)]
+        cost.append([title, *areas, percent(guarded[correct].mean() / plain[correct].mean())])
+    header = ["source", "AUC of the score", "AUC of the reward", "reward kept"]
     show("Cost of the guard", header, cost, arguments.csv)
 
 
@@ -705,7 +688,7 @@ def search(arguments: argparse.Namespace) -> None:
     An edit is kept if it raises the reward. The edits do not use the reference. The questions have
     a single reference.
     """
-    rows = ShortAnswers(arguments).rows
+    rows = read_two(arguments)
     everything = dict.fromkeys(SOURCES, len(rows))
     wrong_rows = {row["id"]: row for row in draw_answers(rows, False, everything, 1)}
     answered = [row for row in rows if row["id"] in wrong_rows]
@@ -772,7 +755,7 @@ def speed(arguments: argparse.Namespace) -> None:
     """Print answers per second, for short and for long references."""
     brief = [
         cut(row, 30, None)
-        for row in ShortAnswers(arguments).rows
+        for row in read_two(arguments)
         if len(row["prediction"].split()) >= 30 and len(row["references"][0].split()) <= 5
     ]
     extensive = [
@@ -799,14 +782,14 @@ def speed(arguments: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     commands = {
-        f.__name__: f
-        for f in (short, long, thresholds, fit, sentences, errors, hacks, search, speed)
+        f.__name__: f for f in (goals, fit, patterns, sentences, long, hacks, search, speed)
     }
     parser.add_argument("command", choices=commands)
     parser.add_argument("data", type=Path, help="folder with the JSON Lines files of answers")
     parser.add_argument("--scores", type=Path, default=Path("scores"), help="folder for scores")
     parser.add_argument("--model", default=BUNDLED, help="NLI model (default: bundled)")
     parser.add_argument("--rows", type=int, help="number of answers, for a quick try")
+    parser.add_argument("--part", default="second", help="first, second, reserve, or first+second")
     parser.add_argument("--questions", type=int, default=100, help="questions of the search")
     parser.add_argument("--csv", type=Path, metavar="FOLDER", help="folder for tables")
     arguments = parser.parse_args()

@@ -2,53 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
 
-from infolm_metric.answer_check.comparison import Comparison, PreparedText
-from infolm_metric.answer_check.contrasts import (
-    exchanges_names,
-    exchanges_roles,
-    fails,
-    find_lack,
-    is_determiner,
-    longer_name,
-    polarity,
-)
-from infolm_metric.answer_check.denials import (
-    find_denial,
-    is_about_another,
-    is_corrected_to,
-    marks_another,
-    offers_candidates,
-)
 from infolm_metric.answer_check.explanation import Explanation
-from infolm_metric.answer_check.final_answer import final_answer, marked_answer, plain_reference
+from infolm_metric.answer_check.final_answer import Text, final_answer, plain_text
+from infolm_metric.answer_check.formulas import MATH_VERSION
+from infolm_metric.answer_check.judge import Comparison, compare, queries, spread_vetoes
 from infolm_metric.answer_check.settings import AnswerCheckSettings
-from infolm_metric.answer_check.statements import split_statements
-from infolm_metric.answer_check.tokens import (
-    UNIT_WORDS,
-    Overlap,
-    answer_tokens,
-    compare,
-    compare_name,
-    is_copy,
-    reference_tokens,
-)
+from infolm_metric.answer_check.values import Agreement, is_copy
 from infolm_metric.answer_check.verdict import (
     LIKELY_WRONG,
     THRESHOLDS,
     VERDICT,
-    Statement,
+    WITHHELD,
     describe_verdicts,
-    mean_support,
-    nli_score,
+    score,
     verdict,
 )
 from infolm_metric.core.baselines import Baseline
@@ -57,14 +30,13 @@ from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, warn
 from infolm_metric.core.settings import BUNDLED
 from infolm_metric.models.out_of_domain import count_out_of_domain
-from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer, TextPair
+from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer
 from infolm_metric.scoring.scorer import Progress, no_progress
 
-Probabilities = Mapping[TextPair, tuple[float, float, float]]
-UNDECIDED = 0.6  # NLI score of an answer without yes or no, which is then unclear
-# How much more likely a contradiction must be than entailment or neutrality for a veto.
-MARGIN = 0.2
-COPY = "the answer equals the reference"
+Rows = Sequence[tuple[Text, Sequence[Text]]]
+Tokens = Mapping[str, np.ndarray]
+FOREIGN = "out of domain"
+MARKS = ".,;:!?()\"'“”’"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +49,10 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     @property
     def strips_thinking(self) -> bool:
         return self.settings.strip_thinking
+
+    def model_fields(self) -> dict[str, object]:
+        """Return the signature fields of the NLI model and of math-verify."""
+        return super().model_fields() | {"math_verify": MATH_VERSION or "no"}
 
     @cached_property
     def thresholds(self) -> tuple[float, float] | None:
@@ -91,97 +67,76 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         model = (self.settings.dtype, self.settings.max_length, self.settings.labels)
         return THRESHOLDS if same and bundled and model == ("float32", None, None) else None
 
-    def prepare_answer(self, text: str) -> PreparedText:
-        """Remove thinking and marks from an answer, and split it."""
-        prepared = final_answer(text, self.settings.strip_thinking)
-        statements = tuple(split_statements(prepared))
-        marked, boxed = marked_answer(text, self.settings.strip_thinking)
-        return PreparedText(prepared, statements, tuple(answer_tokens(prepared)), marked, boxed)
-
-    def prepare_reference(self, text: str) -> PreparedText:
-        """Remove marks from a reference, and split it."""
-        prepared = plain_reference(text)
-        statements = tuple(split_statements(prepared))
-        return PreparedText(prepared, statements, tuple(reference_tokens(prepared)))
+    def prepare_rows(self, pairs: Pairs) -> Rows:
+        """Find the final answers, and remove the marks of references."""
+        strip = self.settings.strip_thinking
+        answers = {text: final_answer(text, strip) for text in dict.fromkeys(pairs.predictions)}
+        references = {text: plain_text(text) for text in dict.fromkeys(pairs.flat_references)}
+        return [(answers[text], [references[x] for x in group]) for text, group in pairs]
 
     def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
         """Score answers against their references, and return the verdicts."""
-        answers = {text: self.prepare_answer(text) for text in dict.fromkeys(pairs.predictions)}
-        references = {
-            text: self.prepare_reference(text) for text in dict.fromkeys(pairs.flat_references)
+        rows = self.prepare_rows(pairs)
+        tokens = self.token_table(rows)
+        best = [_best(group) for group in self.compare(rows, tokens, progress)]
+        scores = {
+            name: [0.0 if item is None else score(item, name) for item in best]
+            for name in self.settings.names
         }
-        rows = [(answers[text], [references[x] for x in group]) for text, group in pairs]
-        prepared = Pairs(
-            [answer.text for answer, _ in rows], [[x.text for x in group] for _, group in rows]
-        )
-        texts = (text for answer, group in rows for part in (answer, *group) for text in part.texts)
-        tokens = self.tokens(texts)
-        comparisons = self.compare(rows, tokens, progress)
-        names, scores = self.settings.names, dict[str, list[float]]()
-        best = [self.best_comparison(group) for group in comparisons]
-        for name in names:
-            scores[name] = [
-                0.0 if comparison is None else comparison.score(name) for comparison in best
-            ]
-        compared = [(answer, item) for (answer, _), item in zip(rows, best, strict=True)]
-        foreign = [item is not None and self._is_foreign(x, item, tokens) for x, item in compared]
+        counts = self.count_warnings(_plain_pairs(rows), tokens)
+        reasons = [self.withheld(item, tokens) for item in best]
         verdicts = [
-            None if is_foreign else self._verdict(answer, item, tokens)
-            for (answer, item), is_foreign in zip(compared, foreign, strict=True)
+            None if reason else self.verdict(item)
+            for item, reason in zip(best, reasons, strict=True)
         ]
-        counts = self.count_warnings(prepared, tokens)
-        counts["out_of_domain"] = len({*compress(prepared.predictions, foreign)})
-        counts.update(f"{VERDICT}{word}" for word in verdicts)
-        return ChunkScores(scores, counts, verdicts)
+        foreign = zip(rows, reasons, strict=True)
+        counts["out_of_domain"] = len({x.plain for (x, _), why in foreign if why == FOREIGN})
+        counts.update(f"{VERDICT}{word}" for word in verdicts if word)
+        counts.update(f"{WITHHELD}{reason}" for reason in reasons if reason)
+        return ChunkScores(scores, counts, verdicts, reasons)
+
+    def token_table(self, rows: Rows) -> Tokens:
+        """Return the tokens of all texts and statements."""
+        texts = (text for answer, group in rows for text in (answer, *group))
+        return self.tokens(x for text in texts for x in (text.plain, *text.statements))
 
     def compare(
-        self,
-        rows: Sequence[tuple[PreparedText, Sequence[PreparedText]]],
-        tokens: Mapping[str, np.ndarray],
-        progress: Progress = no_progress,
+        self, rows: Rows, tokens: Tokens, progress: Progress = no_progress
     ) -> list[list[Comparison]]:
         """Compare each answer with its references. Empty answers have no comparisons."""
+
+        def windows(text: Text, hypothesis: str) -> list[str]:
+            return self.windows(text, hypothesis, tokens)
+
         groups = [
-            [] if not answer.statements and not _both_empty(answer, group) else group
+            [(reference, is_copy(answer.source, reference.source)) for reference in group]
             for answer, group in rows
         ]
-        queries = dict.fromkeys(
+        asked = dict.fromkeys(
             query
             for (answer, _), group in zip(rows, groups, strict=True)
-            for reference in group
-            for query in self._queries(answer, reference, tokens)
+            for reference, copy in group
+            if answer.plain and not copy
+            for query in queries(answer, reference, windows)
         )
-        values = self.probabilities(list(queries), progress) if queries else np.zeros((0, 3))
-        table = dict(zip(queries, map(tuple, values.tolist()), strict=True))
+        values = self.probabilities(list(asked), progress) if asked else np.zeros((0, 3))
+        table = dict(zip(asked, map(tuple, values.tolist()), strict=True))
         return [
-            [self._compare(answer, reference, tokens, table) for reference in group]
+            spread_vetoes([
+                Comparison(answer, reference, copy=True)
+                if copy
+                else compare(answer, reference, windows, table)
+                for reference, copy in group
+                if copy or answer.plain
+            ])
             for (answer, _), group in zip(rows, groups, strict=True)
-        ]
+        ]  # fmt: skip
 
-    def _queries(
-        self, answer: PreparedText, reference: PreparedText, tokens: Mapping[str, np.ndarray]
-    ) -> Iterator[TextPair]:
-        """Yield the premises and hypotheses that a comparison needs."""
-        if _is_copy(answer, reference):
-            return
-        for statement in reference.statements or (reference.text,):
-            yield from ((text, statement) for text in self._premises(answer, statement, tokens))
-        if reference.is_short:
-            yield from ((text, reference.text) for text in _mentions(answer, reference))
-        else:
-            for statement in answer.statements:
-                premises = self._premises(reference, statement, tokens)
-                yield from ((text, statement) for text in premises)
-
-    def _premises(
-        self, text: PreparedText, hypothesis: str, tokens: Mapping[str, np.ndarray]
-    ) -> list[str]:
+    def windows(self, text: Text, hypothesis: str, tokens: Tokens) -> list[str]:
         """Return the text, or windows of whole statements if the pair would be truncated."""
-        if self.limit is None:
-            return [text.text]
-        room = self.limit - self.overhead - len(tokens[hypothesis])
-        if len(tokens[text.text]) <= room:
-            return [text.text]
+        room = (self.limit or 10**9) - self.overhead - len(tokens[hypothesis])
+        if len(tokens[text.plain]) <= room:
+            return [text.plain]
         windows, size = list[list[str]](), room + 1
         for statement in text.statements:
             length = len(tokens[statement]) + 1  # joining may add a token
@@ -190,108 +145,67 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
                 size = 0
             windows[-1].append(statement)
             size += length
-        return [" ".join(window) for window in windows] or [text.text]
+        return [" ".join(window) for window in windows]
 
-    def too_long(
-        self, pairs: Pairs, tokens: Mapping[str, np.ndarray]
-    ) -> Iterator[tuple[str, str, int]]:
+    def too_long(self, pairs: Pairs, tokens: Tokens) -> Iterator[tuple[str, str, int]]:
         """Yield pairs whose longest statements together exceed the limit, with their length."""
         for answer, reference, _ in super().too_long(pairs, tokens):
-            size = self.overhead
-            for text in (answer, reference):
-                statements = self.tokens(split_statements(text) or [text])
-                size += max(map(len, statements.values()))
+            statements = [Text(text).statements for text in (answer, reference)]
+            size = self.overhead + sum(
+                max(map(len, self.tokens(texts).values()), default=0) for texts in statements
+            )
             if self.limit is not None and size > self.limit:
                 yield answer, reference, size
 
     def check(self, pairs: Pairs) -> None:
         """Check the lengths of the prepared statements if long_text is "error"."""
         if self.settings.long_text == "error":
-            answers = [self.prepare_answer(text).text for text in pairs.predictions]
-            groups = [[self.prepare_reference(x).text for x in group] for _, group in pairs]
-            super().check(Pairs(answers, groups))
+            super().check(_plain_pairs(self.prepare_rows(pairs)))
 
-    def _compare(
-        self,
-        answer: PreparedText,
-        reference: PreparedText,
-        tokens: Mapping[str, np.ndarray],
-        table: Probabilities,
-    ) -> Comparison:
-        overlap = compare(answer.tokens, reference.tokens)
-        if _is_copy(answer, reference):
-            return Comparison(reference, overlap, 1.0, (), copy=True)
-
-        def statement(text: str, premise: PreparedText, known: Overlap) -> Statement:
-            rows = [table[window, text] for window in self._premises(premise, text, tokens)]
-            best = max(rows, key=lambda row: row[0] - row[2])
-            return Statement(text, best, known.recall)
-
-        if reference.is_short and overlap.missing:
-            overlap = compare_name(answer.tokens, reference.text, reference.tokens, overlap)
-        complete = tuple(
-            statement(text, answer, compare(answer.tokens, reference_tokens(text)))
-            for text in reference.statements or (reference.text,)
-        )
-        if reference.is_short:
-            rows = [table[text, reference.text] for text in _mentions(answer, reference)]
-            return _compare_short(answer, reference, overlap, complete, rows)
-        correct = tuple(
-            statement(text, reference, compare(reference.tokens, reference_tokens(text)))
-            for text in answer.statements
-        )
-        return Comparison(reference, overlap, mean_support(complete), complete, correct)
-
-    def best_comparison(self, comparisons: Sequence[Comparison]) -> Comparison | None:
-        """Return the comparison with the best score, or None for an empty answer.
-
-        A veto against one reference also holds for the references whose tokens contain its tokens,
-        or are contained in them.
-        """
-        vetoed = [(_keys(item), item.veto) for item in comparisons if item.veto]
-        spread = []
-        for item in comparisons:
-            reasons = [
-                reason for keys, reason in vetoed if keys <= _keys(item) or _keys(item) <= keys
-            ]
-            applies = reasons and not item.copy and item.reference.is_short
-            spread.append(replace(item, veto=reasons[0]) if applies else item)
-        return max(spread, key=lambda item: item.score("answer_check"), default=None)
-
-    def _verdict(
-        self, answer: PreparedText, comparison: Comparison | None, tokens: Mapping[str, np.ndarray]
-    ) -> str | None:
-        """Return the verdict on an answer in domain, or None if it is withheld."""
+    def withheld(self, comparison: Comparison | None, tokens: Tokens) -> str:
+        """Return the reason why there is no verdict, or ""."""
         if self.thresholds is None:
-            return None
+            return "settings"
+        if comparison is None or comparison.copy:
+            return ""
+        answer, reference = comparison.answer, comparison.reference
+        if not reference.plain:
+            return "empty reference"
+        if any(self.too_long(Pairs([answer.plain], [[reference.plain]]), tokens)):
+            return "truncated"
+        is_value = comparison.agreement != Agreement.NONE
+        return FOREIGN if not is_value and self.is_foreign(answer, reference) else ""
+
+    def is_foreign(self, answer: Text, reference: Text) -> bool:
+        """Return True if the words of a text in lower case are not English prose.
+
+        Names, formulas and numbers are in domain, and so are the reference's words in the answer.
+        """
+        known = set(reference.plain.split())
+        answer_words = [word for word in answer.plain.split() if word not in known]
+        texts = [
+            " ".join(word for word in words if word.strip(MARKS).isalpha() and word == word.lower())
+            for words in (answer_words, reference.plain.split())
+        ]
+        return count_out_of_domain(self.tokens(texts).values(), self.checkpoint.english) > 0
+
+    def verdict(self, comparison: Comparison | None) -> str:
+        """Return the verdict on an answer, which is likely wrong if it is empty."""
+        assert self.thresholds is not None  # otherwise it is withheld
         if comparison is None:
             return LIKELY_WRONG
-        if self.settings.thresholds is None and not (
-            comparison.copy or comparison.reference.is_short
-        ):
-            return None  # too few answers with human verdicts have long references
-        if comparison.copy:  # no model decides
-            return verdict(1.0, self.thresholds)
-        if not comparison.reference.tokens:
-            return None
-        if any(self.too_long(Pairs([answer.text], [[comparison.reference.text]]), tokens)):
-            return None
-        return verdict(comparison.score("answer_check"), self.thresholds, comparison.capped)
+        return verdict(score(comparison), self.thresholds, bool(comparison.veto))
 
-    def _is_foreign(
-        self, answer: PreparedText, comparison: Comparison, tokens: Mapping[str, np.ndarray]
-    ) -> bool:
-        """Return True if an answer or its reference is out of domain.
 
-        If the answer contains the reference, the rest must be out of domain, because a rare name in
-        an English answer is not foreign.
-        """
-        texts = [tokens[answer.text], tokens[comparison.reference.text]]
-        english = self.checkpoint.english
-        if comparison.copy or not count_out_of_domain(texts, english):
-            return False
-        rest = texts[0][~np.isin(texts[0], texts[1])]
-        return bool(comparison.overlap.missing) or count_out_of_domain([rest], english) > 0
+def _best(comparisons: Sequence[Comparison]) -> Comparison | None:
+    """Return the comparison with the best score, or None for an empty answer."""
+    return max(comparisons, key=score, default=None)
+
+
+def _plain_pairs(rows: Rows) -> Pairs:
+    return Pairs(
+        [answer.plain for answer, _ in rows], [[text.plain for text in group] for _, group in rows]
+    )
 
 
 class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
@@ -342,7 +256,7 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
 
         `changed` overrides settings for this call.
 
-        >>> explanation = AnswerCheckScorer().explain("Not Rome, but Paris.", "Rome")
+        >>> explanation = AnswerCheckScorer().explain("It is not Rome.", "Rome")
         >>> explanation.verdict != "likely correct", explanation.missing
         (True, ())
         """
@@ -350,112 +264,10 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         check_text("reference", reference)
         run = self.prepare(self.settings.replace(**changed))
         assert isinstance(run, AnswerCheckRun)
+        pairs = Pairs([answer], [[reference]])
         with self.lock:
-            result = run.score(Pairs([answer], [[reference]]))
-            prepared, expected = run.prepare_answer(answer), run.prepare_reference(reference)
-            tokens = run.tokens([*prepared.texts, *expected.texts])
-            (comparisons,) = run.compare([(prepared, [expected])], tokens)
+            result, rows = run.score(pairs), run.prepare_rows(pairs)
+            ((comparisons,),) = (run.compare(rows, run.token_table(rows)),)
         warn(result.counts, self.warning_messages)
-        return Explanation.of(prepared.text, expected.text, comparisons, result)
-
-
-def _compare_short(
-    answer: PreparedText,
-    reference: PreparedText,
-    overlap: Overlap,
-    complete: tuple[Statement, ...],
-    rows: Sequence[tuple[float, float, float]],
-) -> Comparison:
-    """Compare with a short reference. `rows` are e, n and c of the statements that contain it."""
-    (whole,) = complete
-    values = nli_score(np.array([whole.probabilities, *rows]))
-    nli = float(values[0] + values[1:].max(initial=0)) / 2 if rows else float(values[0])
-    corrected = is_corrected_to(answer.statements, reference.text)
-    if overlap.missing and [token.key for token in reference.tokens] in (["yes"], ["no"]):
-        said = polarity(answer.statements)
-        if said == reference.tokens[0].key:
-            overlap, nli = replace(overlap, matched=overlap.missing, missing=()), 0.5
-        elif not said:
-            nli = max(nli, UNDECIDED)
-    elif not overlap.missing and (corrected or not _same_spelling(answer, reference)):
-        nli = max(nli, 0.5)  # NLI models take 1,000 and 1000 for different numbers
-    veto = _veto(answer, reference, overlap, rows, corrected)
-    lacks = find_lack(answer.tokens, reference.tokens, overlap)
-    return Comparison(reference, overlap, nli, complete, veto=veto, lacks=lacks)
-
-
-def _is_copy(answer: PreparedText, reference: PreparedText) -> bool:
-    return is_copy(answer.text, reference.text)
-
-
-def _both_empty(answer: PreparedText, group: Sequence[PreparedText]) -> bool:
-    return any(_is_copy(answer, reference) for reference in group)
-
-
-def _keys(comparison: Comparison) -> Counter[str]:
-    return Counter(token.key for token in comparison.reference.tokens)
-
-
-def _mentions(answer: PreparedText, reference: PreparedText) -> list[str]:
-    """Return the statements of an answer that contain the most tokens of a reference."""
-    recalls = {
-        text: compare(answer_tokens(text), reference.tokens).recall for text in answer.statements
-    }
-    most = max(recalls.values(), default=0.0)
-    return [text for text, recall in recalls.items() if recall == most] if most else []
-
-
-def _veto(
-    answer: PreparedText,
-    reference: PreparedText,
-    overlap: Overlap,
-    rows: Sequence[tuple[float, float, float]],
-    corrected: bool,
-) -> str:
-    """Return the reason why an answer that contains a short reference does not assert it, or "".
-
-    `rows` are e, n and c of the statements that contain it. Their contradiction counts only if all
-    tokens match in the same spelling, because an answer often differs from one of several aliases.
-    """
-    if not overlap.matched:
-        return ""
-    if denial := find_denial(answer.statements, reference.text):
-        return f"{denial!r} denies or doubts the reference"
-    if not corrected and offers_candidates(answer.statements, [reference.text]):
-        return "the answer lists several candidates"
-    if marks_another(answer.marked, answer.boxed, answer.statements, reference.text):
-        return f"the answer marks {answer.marked!r}"
-    if is_about_another(answer.statements, reference.text):
-        return "the answer mentions the reference only in an addition to another name"
-    if is_determiner(answer.tokens, reference.tokens):
-        return '"no" belongs to a noun in the answer'
-    if word := longer_name(answer.tokens, reference.tokens):
-        return f"the reference is part of another name with {word!r}"
-    mentions = _mentions(answer, reference)
-    exchanged = (exchanges_names, exchanges_roles)
-    if mentions and all(any(f(text, reference.tokens) for f in exchanged) for text in mentions):
-        return f"{mentions[0]!r} exchanges words of the reference"
-    if mentions and all(fails(text, reference.tokens) for text in mentions):
-        return f"{mentions[0]!r} denies the reference"
-    contradicted = bool(rows) and not corrected and all(c > max(e, n) + MARGIN for e, n, c in rows)
-    if contradicted and not overlap.missing and _same_spelling(answer, reference):
-        return f"{mentions[0]!r} contradicts the reference"
-    return ""
-
-
-def _same_spelling(answer: PreparedText, reference: PreparedText) -> bool:
-    """Return False if numbers, units, abbreviations or accents are written in another way."""
-    if not reference.text.isascii() and reference.text.casefold() not in answer.text.casefold():
-        return False
-    spelled = {token.text.casefold() for token in answer.tokens}
-    inflected = spelled | {token.other for token in answer.tokens if token.text.islower()}
-    return all(
-        token.text.casefold() in spelled
-        or (
-            token.key == token.text
-            and token.key.isalpha()
-            and UNIT_WORDS.isdisjoint((token.key, token.other))
-            and not inflected.isdisjoint((token.key, token.other))
-        )
-        for token in reference.tokens
-    )
+        ((prepared, (expected,)),) = rows
+        return Explanation.of(prepared, expected, comparisons, result)

@@ -36,7 +36,7 @@ class AnswerCheckSettings(NLISettings):
 
     metric = "answer_check"
     names_field = "score"
-    verdict_column = "verdict"
+    verdict_columns = ("verdict", "reason")
     default_model = BUNDLED
     model_variable = ""  # the thresholds were measured for the bundled model
 

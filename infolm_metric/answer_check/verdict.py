@@ -1,123 +1,76 @@
-"""Scores and verdicts of answer_check, from tokens and NLI probabilities.
+"""Probabilities and verdicts of answer_check.
 
-The weight of recall, the cap and the thresholds were chosen on the first half of the questions of
-EVOUNA and DIVER-QA, and tested on the other half. The weights for long references lie between the
-weights chosen on the two halves of RAGChecker (`python -m tools.answers`).
+The weights are the coefficients of a logistic regression on answers with human verdicts, in which
+each data set has the same weight. The score is therefore an estimate of the probability that
+annotators confirm an answer (`python -m tools.answers fit`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
 
-import numpy as np
+from infolm_metric.answer_check.judge import Comparison
+from infolm_metric.answer_check.values import Agreement
 
 LIKELY_CORRECT, UNCLEAR, LIKELY_WRONG = VERDICTS = ("likely correct", "unclear", "likely wrong")
 # Scores below the first number are likely wrong, and scores from the second on likely correct.
-THRESHOLDS = (0.25, 0.73)
-# Weight of token recall in the score against a short reference. The rest is the NLI score.
-RECALL_WEIGHT = 0.5
-# Largest score against a short reference that the answer denies or contradicts, that it lists with
-# others, or of which it lacks a number, letter, symbol or unit.
-CAP = 0.5
-# Weights of completeness, correctness and token F1 in the score against a long reference.
-LONG_WEIGHTS = (0.3, 0.3, 0.4)
+THRESHOLDS = (0.15, 0.7)
+# Weights of the features of an answer to a short reference, and of one to a long reference.
+WEIGHTS = {
+    "constant": -1.56, "answer": 0.26, "mention": 0.29, "letters": 2.29, "pairs": 0.83,
+    "match": 1.04, "contained": 0.77, "mismatch": -0.81, "veto": -0.12,
+}  # fmt: skip
+LONG_WEIGHTS = {"constant": -4.0, "completeness": 2.4, "correctness": 2.4, "f1": 3.2}
+CLIP = 0.02  # smallest NLI score, and distance of the largest one from 1
+CAP = 0.5  # largest score of an answer with a veto
+# Fractions of correct answers among those called likely correct, of wrong ones among those called
+# likely wrong, and of correct ones among all, on the reserve of each data set (docs/answers.md).
+CONFIRMED = {"EVOUNA": (0.99, 0.94, 0.78), "DIVER-QA": (0.94, 0.90, 0.69)}
+VERDICT, WITHHELD = "verdict: ", "withheld: "  # prefixes of counts
 
 
-# Fractions of verdicts that annotators confirmed in the second halves of EVOUNA and DIVER-QA, and
-# of correct answers among all answers.
-CONFIRMED = {LIKELY_CORRECT: (0.98, 0.97), LIKELY_WRONG: (0.93, 0.85)}
-CORRECT = (0.77, 0.72)
-VERDICT = "verdict: "  # prefix of the counts of verdicts
+def features(comparison: Comparison) -> dict[str, float]:
+    """Return the features of an answer compared with a reference, by the names of the weights."""
+    if comparison.reference.is_long:
+        return {
+            "constant": 1.0,
+            "completeness": comparison.completeness,
+            "correctness": comparison.correctness,
+            "f1": comparison.f1,
+        }
+    agreement = {str(word): float(comparison.agreement == word) for word in Agreement}
+    del agreement[Agreement.NONE]
+    same = comparison.agreement == Agreement.MATCH  # whatever the spelling
+    letters = 1.0 if same else comparison.letters
+    # NLI models read values in other spellings as contradictions.
+    lowest = 0.5 if same and comparison.recall < 1 else 0.0
+    return {
+        "constant": 1.0,
+        "answer": _log_odds(max(comparison.complete[0].nli, lowest)),
+        "mention": letters * _log_odds(max(comparison.mention, lowest)),
+        "letters": letters,
+        "pairs": 1.0 if same else comparison.pairs,
+        **agreement,
+        "veto": float(bool(comparison.veto) and comparison.agreement != Agreement.MISMATCH),
+    }
 
 
-def describe_verdicts(counts: Mapping[str, int], measured: bool) -> list[str]:
-    """Describe the verdicts from their counts. `measured` is True for the default thresholds.
-
-    >>> describe_verdicts({"verdict: unclear": 2, "verdict: likely wrong": 1}, measured=False)
-    ['verdicts: 0 likely correct, 2 unclear, 1 likely wrong']
-    """
-    numbers = {word: counts.get(f"{VERDICT}{word}", 0) for word in (*VERDICTS, None)}
-    total, withheld = sum(numbers.values()), numbers.pop(None)
-    if total == withheld:
-        return [
-            "verdict: none. Verdicts need the bundled model in float32 with default settings and a "
-            "short reference, or your own thresholds (thresholds=0.3,0.6), and English texts that "
-            "are not truncated"
-        ]
-    if total == 1:
-        words = next(f"verdict: {word}" for word, number in numbers.items() if number)
-    else:
-        words = "verdicts: " + ", ".join(f"{number} {word}" for word, number in numbers.items())
-        words += (
-            f", {withheld} withheld (long or empty reference, out of domain or truncated)"
-            if withheld
-            else ""
-        )
-    if not measured:
-        return [words]
-    rates = [
-        f"{word} {' and '.join(f'{rate:.0%}' for rate in CONFIRMED[word])}"
-        for word in (LIKELY_CORRECT, LIKELY_WRONG)
-    ]
-    base = " and ".join(f"{rate:.0%}" for rate in CORRECT)
-    return [
-        words,
-        f"confirmed by annotators of EVOUNA and DIVER-QA: {', '.join(rates)} "
-        f"({base} of all answers are correct)",
-    ]
+def _log_odds(probability: float) -> float:
+    clipped = min(max(probability, CLIP), 1 - CLIP)
+    return math.log(clipped / (1 - clipped))
 
 
-def nli_score(probabilities: np.ndarray) -> np.ndarray:
-    """Return (e - c + 1) / 2 for probabilities of e, n and c, [..., 3] -> [...].
-
-    >>> nli_score(np.array([0.75, 0.125, 0.125])).tolist()
-    0.8125
-    """
-    value: np.ndarray = (probabilities[..., 0] - probabilities[..., 2] + 1) / 2
-    return value
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A statement with the probabilities of its entailment, and the fraction of its known tokens.
-
-    Attributes:
-        text: the statement.
-        probabilities: e, n and c, with the other text as the premise.
-        recall: fraction of the statement's tokens in the other text.
-    """
-
-    text: str
-    probabilities: tuple[float, float, float]
-    recall: float
-
-    @property
-    def support(self) -> float:
-        """Mean of the NLI score and the recall, from 0 to 1. N is 0.5 without common tokens."""
-        nli = float(nli_score(np.array(self.probabilities))) if self.recall else 0.5
-        return (nli + self.recall) / 2
-
-
-def short_score(recall: float, nli: float, vetoed: bool) -> float:
-    """Return the score against a short reference, from 0 to 1.
-
-    >>> short_score(1.0, 0.9, vetoed=False), short_score(1.0, 0.9, vetoed=True)
-    (0.95, 0.5)
-    """
-    score = RECALL_WEIGHT * recall + (1 - RECALL_WEIGHT) * nli
-    return min(score, CAP) if vetoed else score
-
-
-def long_score(completeness: float, correctness: float, f1: float) -> float:
-    """Return the score against a long reference, from 0 to 1."""
-    parts = (completeness, correctness, f1)
-    return sum(weight * part for weight, part in zip(LONG_WEIGHTS, parts, strict=True))
-
-
-def mean_support(statements: Sequence[Statement]) -> float:
-    """Return the mean support of statements, 0 without statements."""
-    return sum(statement.support for statement in statements) / max(1, len(statements))
+def score(comparison: Comparison, name: str = "answer_check") -> float:
+    """Return a score by name, from 0 to 1, of an answer compared with a reference."""
+    if comparison.copy or not comparison.complete:
+        return float(comparison.copy)  # an empty reference has no statements
+    if comparison.reference.is_long and name != "answer_check":
+        return comparison.completeness if name == "completeness" else comparison.correctness
+    weights = LONG_WEIGHTS if comparison.reference.is_long else WEIGHTS
+    log_odds = sum(weights[key] * value for key, value in features(comparison).items())
+    probability = 1 / (1 + math.exp(-log_odds))
+    return min(probability, CAP) if comparison.veto else probability
 
 
 def verdict(score: float, thresholds: tuple[float, float], vetoed: bool = False) -> str:
@@ -130,3 +83,34 @@ def verdict(score: float, thresholds: tuple[float, float], vetoed: bool = False)
     if score < low:
         return LIKELY_WRONG
     return LIKELY_CORRECT if score >= high and not vetoed else UNCLEAR
+
+
+def describe_verdicts(counts: Mapping[str, int], measured: bool) -> list[str]:
+    """Describe the verdicts from their counts. `measured` is True for the default thresholds.
+
+    >>> describe_verdicts({"verdict: unclear": 2, "withheld: truncated": 1}, measured=False)
+    ['verdicts: 0 likely correct, 2 unclear, 0 likely wrong', 'no verdict for 1 (1 truncated), ...']
+    """
+    numbers = {word: counts.get(f"{VERDICT}{word}", 0) for word in VERDICTS}
+    reasons = {key.removeprefix(WITHHELD): n for key, n in counts.items() if WITHHELD in key}
+    lines, decided, withheld = [], sum(numbers.values()), sum(reasons.values())
+    if decided == 1 and not withheld:
+        lines.append("verdict: " + next(word for word, number in numbers.items() if number))
+    elif decided:
+        lines.append("verdicts: " + ", ".join(f"{number} {x}" for x, number in numbers.items()))
+    if withheld:
+        words = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
+        lines.append(
+            f"no verdict for {withheld} ({words}), whose scores are part of the mean. See the "
+            "column reason"
+        )
+    if measured and decided:
+        rates = (
+            f"{name} {correct:.0%} and {wrong:.0%}"
+            for name, (correct, wrong, _) in CONFIRMED.items()
+        )
+        lines.append(
+            "confirmed by annotators, of likely correct and of likely wrong answers: "
+            + ", ".join(rates)
+        )
+    return lines

@@ -146,6 +146,7 @@ class ChunkScores:
     scores: dict[str, list[float]]  # by score name, [pairs] each
     counts: Mapping[str, int] = field(default_factory=Counter)  # texts, tokens, and per warning
     verdicts: Sequence[str | None] = ()  # of answer_check, [pairs]
+    reasons: Sequence[str] = ()  # why a verdict is withheld, or "", [pairs]
 
     @classmethod
     def join(cls, parts: Sequence[ChunkScores]) -> ChunkScores:
@@ -154,7 +155,8 @@ class ChunkScores:
             return parts[0]
         scores = _appended([part.scores for part in parts])
         verdicts = [verdict for part in parts for verdict in part.verdicts]
-        return cls(scores, add_counts(part.counts for part in parts), verdicts)
+        reasons = [reason for part in parts for reason in part.reasons]
+        return cls(scores, add_counts(part.counts for part in parts), verdicts, reasons)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,6 +179,7 @@ class Result(Mapping[str, Any]):
         baseline: statistics of the scores of unrelated texts, by score name, for the most common
             number of references. None if no baseline matches.
         verdicts: verdicts on the answers, [pairs], of answer_check. Otherwise empty.
+        reasons: reasons for withheld verdicts, "" for other answers, [pairs], of answer_check.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
     >>> result = Result("infolm", scores, Signature({"idf": False}), higher_is_better=False)
@@ -195,6 +198,7 @@ class Result(Mapping[str, Any]):
     rescaled: Mapping[str, list[float]] = field(default_factory=dict)
     baseline: Mapping[str, BaselineStats] | None = None
     verdicts: Sequence[str | None] = ()
+    reasons: Sequence[str] = ()
 
     def __repr__(self) -> str:
         pairs = len(next(iter(self.scores.values())))
@@ -241,8 +245,9 @@ class Result(Mapping[str, Any]):
         return {**self.scores, **columns}
 
     def all_columns(self) -> dict[str, Sequence[Any]]:
-        """Return the columns of scores, and the column of verdicts if there are verdicts."""
-        return {**self.columns(), **({"verdict": self.verdicts} if self.verdicts else {})}
+        """Return the columns of scores, and the columns of verdicts if there are verdicts."""
+        verdicts = {"verdict": self.verdicts, "reason": self.reasons} if self.verdicts else {}
+        return {**self.columns(), **verdicts}
 
     def as_dict(self, return_scores: bool = True, details: bool = True) -> dict[str, Any]:
         """Return the result as the dictionary that `compute` returns.
@@ -330,7 +335,7 @@ def join_results(parts: Sequence[Result]) -> Result:
                 f"the signatures of the parts differ: {difference}. Score all parts again."
             )
     whole = ChunkScores.join(
-        [ChunkScores(part.scores, part.counts, part.verdicts) for part in parts]
+        [ChunkScores(part.scores, part.counts, part.verdicts, part.reasons) for part in parts]
     )
     rescaled = _appended([part.rescaled for part in parts])
     return replace(first, rescaled=rescaled, **vars(whole))

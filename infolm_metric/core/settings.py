@@ -72,8 +72,8 @@ class Settings:
     metric: ClassVar[str] = ""
     # Name of the field that selects one or several scores.
     names_field: ClassVar[str] = ""
-    # Name of the column of verdicts, of a metric that has a verdict for each candidate.
-    verdict_column: ClassVar[str] = ""
+    # Names of the columns of verdicts, of a metric that has a verdict for each candidate.
+    verdict_columns: ClassVar[tuple[str, ...]] = ()
     # Fields that cannot change a score.
     not_in_signature: ClassVar[frozenset[str]] = frozenset()
 
@@ -171,8 +171,8 @@ class Settings:
         return columns + [f"{column}_rescaled" for column in columns if rescaled]
 
     def all_columns(self, rescaled: bool = False) -> list[str]:
-        """Return the names of the columns that scoring adds, with the column of verdicts."""
-        return self.columns(rescaled) + [self.verdict_column] * bool(self.verdict_column)
+        """Return the names of the columns that scoring adds, with the columns of verdicts."""
+        return [*self.columns(rescaled), *self.verdict_columns]
 
     def baseline_settings(self) -> list[Self]:
         """Return the settings that a baseline covers, one per token weighting scheme."""

@@ -378,6 +378,7 @@ class Run(ABC, Generic[S]):
             rescaled=rescaled,
             baseline=baselines.most_frequent(stats, counts) if stats else None,
             verdicts=whole.verdicts,
+            reasons=whole.reasons,
         )
 
     def _score_chunks(self, pairs: Pairs, verbose: bool) -> ChunkScores:

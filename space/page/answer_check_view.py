@@ -1,4 +1,4 @@
-"""Explanation of answer_check by the tokens of the reference and the statements of both texts."""
+"""Explanation of answer_check by the words of the reference and the statements of both texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> View:
     found, missing = explanation.matched, explanation.missing
     parts = []
     if found or missing:
-        parts.append(("Tokens of the reference found", len(found) / len(found + missing), "both"))
+        parts.append(("Words of the reference found", len(found) / len(found + missing), "both"))
     if explanation.complete:
         entailed = [each.probabilities[0] for each in explanation.complete]
         parts.append(("Reference entailed by the answer", sum(entailed) / len(entailed), "both"))
@@ -38,7 +38,7 @@ def explain(scorer: Any, candidate: str, reference: str, settings: Any) -> View:
             side_by_side(
                 f'<div class="tokens"><b>Answer as compared</b><p class="plain">'
                 f"{escape(explanation.answer)}</p></div>",
-                tokens("Tokens of the reference: found, <u>missing</u>", marked),
+                tokens("Words of the reference: found, <u>missing</u>", marked),
             ),
         ),
         section("answer_check", "statements", table(["of", "statement", "e", "n", "c"], rows)),

@@ -195,7 +195,7 @@ def test_a_list_with_one_reference_equals_the_reference(make):
 
 def test_results_are_json_serializable_and_as_short_as_requested(metric, make):
     result = make().compute(**PAIRS)
-    verdicts = ["verdicts"] if metric.settings_type().verdict_column else []
+    verdicts = ["verdicts"] if metric.settings_type().verdict_columns else []
     keys = [metric.name, "scores", *verdicts, "higher_is_better", "signature", "warnings"]
     assert list(result) == keys
     assert json.loads(json.dumps(result)) == result

@@ -23,7 +23,7 @@ WORDS = {
     "baryscore": "Cost of each word",
     "bertscore": "Best match of each token",
     "menli": "Entailment in both directions",
-    "answer_check": "Tokens in the answer",
+    "answer_check": "Words in the answer",
 }
 OVERFLOWING_ELEMENTS = (FOLDER / "overflowing_elements.js").read_text()
 RECORD_FRAMES = (FOLDER / "record_frames.js").read_text()

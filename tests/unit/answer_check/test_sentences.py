@@ -1,6 +1,7 @@
-"""Tables of sentences: right and wrong answers by kind.
+"""Tables of sentences: right and wrong answers by kind, which are used for measuring only.
 
-The first was written before the rules, and the others by two authors who did not know them.
+The author of the first table knew the rules of version 0.5.0, and the authors of the others did
+not know any rules.
 """
 
 import csv
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from infolm_metric.answer_check.final_answer import final_answer, plain_reference
-from infolm_metric.answer_check.tokens import answer_tokens, compare, reference_tokens
+from infolm_metric import AnswerCheckScorer
+from infolm_metric.answer_check.verdict import LIKELY_CORRECT, LIKELY_WRONG
+
+NAMES = ("sentences.tsv", "unseen_sentences.tsv", "hard_sentences.tsv")
 
 
 def read_rows(name):
@@ -18,25 +21,23 @@ def read_rows(name):
     return list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-NAMES = ("sentences.tsv", "unseen_sentences.tsv", "hard_sentences.tsv")
-ROWS, *UNSEEN = map(read_rows, NAMES)
-
-
-def recall(row):
-    answer = answer_tokens(final_answer(row["answer"].replace("⏎", "\n")))
-    references = map(plain_reference, row["references"].split(" ¦ "))
-    return max(compare(answer, reference_tokens(text)).recall for text in references)
-
-
-@pytest.mark.parametrize("rows", [ROWS, *UNSEEN], ids=NAMES)
-def test_each_kind_has_at_least_five_right_and_five_wrong_answers(rows):
+@pytest.mark.parametrize("name", NAMES)
+def test_each_kind_has_at_least_five_right_and_five_wrong_answers(name):
+    rows = read_rows(name)
     counts = Counter((row["kind"], row["label"]) for row in rows)
     assert {label for _, label in counts} == {"right", "wrong"}
     assert len(rows) >= 180 and min(counts.values()) >= 5 and len(counts) % 2 == 0
     assert len({(row["answer"], row["references"]) for row in rows}) == len(rows)
 
 
-@pytest.mark.parametrize("kind", ["letters", "numbers", "dates", "units", "symbols", "unicode"])
-def test_tokens_alone_separate_right_and_wrong_answers(kind):
-    rows = [row for row in ROWS if row["kind"] == kind]
-    assert {(row["label"], recall(row) == 1) for row in rows} == {("right", True), ("wrong", False)}
+@pytest.mark.filterwarnings("ignore:infolm")
+def test_few_verdicts_on_the_first_table_are_wrong():
+    rows = read_rows(NAMES[0])
+    answers = [row["answer"].replace("⏎", "\n") for row in rows]
+    groups = [row["references"].split(" ¦ ") for row in rows]
+    verdicts = AnswerCheckScorer().score(answers, groups)["verdicts"]
+    counts = Counter((row["label"], word) for row, word in zip(rows, verdicts, strict=True))
+    totals = Counter(row["label"] for row in rows)
+    assert counts["wrong", LIKELY_CORRECT] <= 0.25 * totals["wrong"]
+    assert counts["right", LIKELY_CORRECT] >= 0.75 * totals["right"]
+    assert counts["right", LIKELY_WRONG] <= 0.03 * totals["right"]

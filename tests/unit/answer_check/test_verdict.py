@@ -1,104 +1,123 @@
-"""Scores and verdicts from tokens and NLI probabilities."""
+"""Probabilities and verdicts."""
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infolm_metric.answer_check import verdict as module
+from infolm_metric.answer_check.final_answer import plain_text
+from infolm_metric.answer_check.judge import Comparison, Statement, mean_support
+from infolm_metric.answer_check.values import Agreement
 from infolm_metric.answer_check.verdict import (
     CAP,
-    CORRECT,
     LIKELY_CORRECT,
     LIKELY_WRONG,
-    LONG_WEIGHTS,
-    RECALL_WEIGHT,
     THRESHOLDS,
     UNCLEAR,
     VERDICTS,
-    Statement,
     describe_verdicts,
-    long_score,
-    mean_support,
-    nli_score,
-    short_score,
+    features,
+    score,
     verdict,
 )
 
-UNIT = st.floats(0, 1)
+
+def compared(answer, reference, e=0.5, c=0.0):
+    """Compare two texts, with an NLI model that gives these probabilities."""
+    statement = Statement(reference, (e, 1 - e - c, c), 1.0)
+    mention = Statement(answer, (e, 1 - e - c, c), 1.0)
+    return Comparison(plain_text(answer), plain_text(reference), [statement], [mention])
 
 
-def test_the_nli_score_is_1_for_entailment_and_0_for_contradiction():
-    assert nli_score(np.eye(3)).tolist() == [1, 0.5, 0]
+unit = st.floats(0, 1)
 
 
-@given(UNIT, UNIT, UNIT)
-def test_a_short_score_grows_with_recall_and_entailment(recall, nli, more):
-    score = short_score(recall, nli, vetoed=False)
-    assert 0 <= score <= 1
-    assert short_score(max(recall, more), nli, vetoed=False) >= score
-    assert short_score(recall, max(nli, more), vetoed=False) >= score
+@given(unit, unit)
+def test_a_score_grows_with_entailment(first, second):
+    low, high = sorted((first, second))
+    scores = [score(compared("It is Rome.", "Rome", e)) for e in (low, high)]
+    assert 0 <= scores[0] <= scores[1] <= 1
 
 
-@given(UNIT, UNIT)
-def test_a_veto_caps_a_short_score_below_likely_correct(recall, nli):
-    score = short_score(recall, nli, vetoed=True)
-    assert score == min(CAP, short_score(recall, nli, vetoed=False))
-    assert verdict(score, THRESHOLDS, vetoed=True) != LIKELY_CORRECT
+def test_a_score_grows_with_the_words_of_the_reference():
+    scores = [score(compared(text, "New York City")) for text in ("Lima", "York", "New York City!")]
+    assert scores == sorted(scores) and scores[0] < scores[2]
+
+
+def test_equal_values_count_and_other_values_prevent_likely_correct():
+    assert score(compared("It was 1999.", "1999", 0.3)) > score(compared("It was so.", "so", 0.3))
+    other = compared("It was 1998.", "1999", 1.0)
+    assert other.agreement == Agreement.MISMATCH and score(other) <= CAP
+    assert verdict(score(other), THRESHOLDS, bool(other.veto)) != LIKELY_CORRECT
+
+
+def test_the_features_have_the_names_of_the_weights():
+    assert features(compared("Rome", "Rome")).keys() == module.WEIGHTS.keys()
+    long = compared("Rome", "It rained. It snowed.")
+    assert features(long).keys() == module.LONG_WEIGHTS.keys()
+
+
+@pytest.mark.parametrize("e", [0.0, 1.0])
+def test_extreme_probabilities_have_finite_log_odds(e):
+    assert 0 < score(compared("Rome", "Rome.", e, 1 - e)) < 1
+
+
+def test_a_copy_scores_1_under_every_name():
+    copy = replace(compared("Rome", "Rome"), copy=True)
+    assert [score(copy, name) for name in ("answer_check", "completeness", "correctness")] == [
+        1
+    ] * 3
 
 
 def test_weights_and_thresholds_are_in_range():
     low, high = THRESHOLDS
-    assert 0 < low < high < 1 and 0 < RECALL_WEIGHT < 1 and high > CAP
-    assert min(LONG_WEIGHTS) >= 0 and sum(LONG_WEIGHTS) == pytest.approx(1)
+    assert 0 < low < high < 1 and high > CAP
+    positive = module.WEIGHTS.keys() - {"constant", "mismatch", "veto"}
+    assert all(module.WEIGHTS[name] > 0 for name in positive)
+    assert module.WEIGHTS["mismatch"] < 0
+    assert all(0 <= rate <= 1 for rates in module.CONFIRMED.values() for rate in rates)
 
 
-@given(UNIT, UNIT, UNIT)
-def test_a_long_score_is_a_weighted_mean(completeness, correctness, f1):
-    parts = (completeness, correctness, f1)
-    score = long_score(*parts)
-    assert min(parts) - 1e-9 <= score <= max(parts) + 1e-9
-
-
-def test_a_statement_is_supported_by_entailment_and_by_known_tokens():
+def test_a_statement_is_supported_by_entailment_and_by_known_words():
     statement = Statement("It rained.", (0.7, 0.2, 0.1), 0.5)
     assert statement.support == pytest.approx((0.8 + 0.5) / 2)
     # A statement about something else is neither supported nor contradicted.
     assert replace(statement, recall=0.0).support == pytest.approx(0.25)
     contradicted = Statement("It snowed.", (0.0, 0.0, 1.0), 1.0)
+    assert contradicted.contradicted and not statement.contradicted
     assert mean_support([statement, contradicted]) == pytest.approx((0.65 + 0.5) / 2)
     assert mean_support([]) == 0
 
 
 @pytest.mark.parametrize(
-    ("score", "vetoed", "expected"),
+    ("value", "vetoed", "expected"),
     [
         (0.2, False, LIKELY_WRONG),
         (0.3, False, UNCLEAR),
         (0.59, False, UNCLEAR),
         (0.6, False, LIKELY_CORRECT),
-        (1.0, False, LIKELY_CORRECT),
         (0.2, True, LIKELY_WRONG),
         (1.0, True, UNCLEAR),
     ],
 )
-def test_a_verdict_depends_on_two_thresholds(score, vetoed, expected):
-    assert verdict(score, (0.3, 0.6), vetoed) == expected
+def test_a_verdict_depends_on_two_thresholds(value, vetoed, expected):
+    assert verdict(value, (0.3, 0.6), vetoed) == expected
 
 
-def test_every_count_of_verdicts_is_described_with_the_base_rate():
+def test_every_count_and_reason_is_described():
     counts = {f"{module.VERDICT}{word}": number for number, word in enumerate(VERDICTS, 2)}
-    counts |= {f"{module.VERDICT}{None}": 7, "texts": 99}
-    line, rates = describe_verdicts(counts, measured=True)
+    counts |= {f"{module.WITHHELD}truncated": 7, f"{module.WITHHELD}out of domain": 1, "texts": 99}
+    line, withheld, rates = describe_verdicts(counts, measured=True)
     for number, word in enumerate(VERDICTS, 2):
         assert f"{number} {word}" in line
-    assert "7 withheld" in line
-    assert all(f"{rate:.0%}" in rates for rate in CORRECT)
-    assert describe_verdicts(counts, measured=False) == [line]
+    for text in ("no verdict for 8", "7 truncated", "1 out of domain", "mean"):
+        assert text in withheld
+    assert all(name in rates for name in module.CONFIRMED)
+    assert describe_verdicts(counts, measured=False) == [line, withheld]
 
 
 def test_missing_verdicts_are_explained():
-    (line,) = describe_verdicts({f"{module.VERDICT}{None}": 3}, measured=True)
-    assert "thresholds" in line and not any(word in line for word in VERDICTS)
+    (line,) = describe_verdicts({f"{module.WITHHELD}settings": 3}, measured=True)
+    assert "settings" in line and not any(word in line for word in VERDICTS)

@@ -399,7 +399,7 @@ EXPECTED_SENTENCES = {
     "Paraphrase": "Close in wording and in meaning.",
     "Blind spot: wrong number": "Close in wording, but the facts differ.",
     "Blind spot: negation": "Close in wording, but the facts differ.",
-    "Same words, different order": "Close in wording, but answer_check doubts",
+    "Same words, different order": "Close in wording and in meaning.",
     "Unrelated texts": "The texts have little in common.",
     "LLM answer": "The answer agrees with the reference.",
     "LLM answer: denial": "The answer contains the reference, but",
@@ -516,7 +516,6 @@ def test_examples_show_the_described_behaviour():
     assert 0 < worst < scores["Paraphrase"]
     swapped = EXAMPLES["Same words, different order"]
     assert compare("menli", *swapped).verdict == "Each text follows from the other"
-    assert "exchanges" in compare("answer_check", *swapped).as_dict()["why"]["reason"]
     candidate, (reference,) = PARAPHRASE
     assert {*candidate.split()} & {*reference.split()} == {"on", "the"}
 

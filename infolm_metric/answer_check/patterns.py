@@ -1,0 +1,90 @@
+"""Plain denials of a reference, and choices that include it, in English.
+
+An NLI model with a short hypothesis accepts a part of them. `python -m tools.answers patterns`
+counts the answers that each pattern denies. In the patterns, X is the reference.
+"""
+
+from __future__ import annotations
+
+import re
+
+from infolm_metric.answer_check.final_answer import Text
+
+GAP = r"[^.,;:!?\nX]{0,60}"  # bounds keep the time linear
+ITEM = r"(?:[^\s,.;:!?/X]{1,30} ){0,3}[^\s,.;:!?/X]{1,30}"
+LINK = r"(?:is|was|by|in|of|at|on|from|to|with|for|called|named|really|actually)"
+PATTERNS = (  # a pattern and an example each
+    (
+        r"\b(?:not|never|isn't|wasn't|aren't|weren't|neither|nor|rather than|instead of|"
+        rf"anything but|any\w* (?:but|other than|except))(?: {LINK}){{0,3}} \W?X",
+        "It is not X.",
+    ),
+    (
+        rf"X\W?(?: {ITEM})? (?:is|was|are|were) (?:\w+ )?(?:wrong|incorrect|false|mistaken|untrue|"
+        rf"a (?:myth|mistake|misconception))\b|X{GAP}[.,;]? (?:but |no, )?(?:that|this|it)"
+        r"(?: \w+)? (?:is|was|would be) (?:\w+ )?(?:wrong|incorrect|false|a mistake)\b",
+        "X is wrong.",
+    ),
+    (
+        r"\bX (?:(?:is|was|did|does|do|are|were|has|had|could|would)(?:n't| not)|never|cannot|"
+        r"can't) (?!only|just|merely|to be)",
+        "X did not do it.",
+    ),
+    (
+        rf"\beither {ITEM},? or X|\beither X,? or\b|{ITEM}, (?:{ITEM},? )?or (?:maybe )?X|"
+        rf"{ITEM}, X,? or {ITEM}|^(?:it is |it's |it was )?(?:X,? or {ITEM}|{ITEM},? or X)[.!]?$|"
+        rf"\b(?:could|might|may) be {GAP}(?:X,? or\b|X, {ITEM}, or|\bor X)",
+        "It is Y, Z or X.",
+    ),
+    (
+        r"\b(?:know|sure|say|tell|unclear|unknown|uncertain|confirm|determine|decide)"
+        rf"(?: for (?:sure|certain))? (?:if|whether)\b{GAP}X",
+        "I don't know whether it is X.",
+    ),
+    (
+        r"\b(?:cannot|can't|can neither|could not|couldn't|unable to) (?:confirm|verify|rule out|"
+        rf"say|tell|diagnose|determine)\b{GAP}X",
+        "I cannot confirm that it is X.",
+    ),
+    (rf"\bsome\b{GAP}X{GAP},? (?:and |but )?others?\b", "Some say X, others say Y."),
+    (
+        rf"\b(?:initial|first|previous|original|earlier) (?:answer|guess|thought|reply)\b{GAP}X|"
+        r"X (?:was|is) my first",
+        "My first answer was X.",
+    ),
+    (
+        r"X\W{1,5}(?:(?:oh|no|hmm|uh|er|actually|well),? ){0,2}(?:wait|scratch that|strike that|"
+        r"correction|sorry|edit\b|on (?:second thought|reflection)|my bad|my mistake|i meant?)\b",
+        "X. No, wait, it is Y.",
+    ),
+    (
+        r"\b(?:X (?:can|could|may|must|should) be (?:\w+ )?(?:ruled out|excluded|dismissed|"
+        r"eliminated)|rul(?:e|ed|ing) out X|nothing to do with X|far from (?:being )?X)",
+        "X can be ruled out.",
+    ),
+)
+NEGATIONS = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or", "yes"))
+
+
+def find_denial(answer: Text, reference: Text) -> str:
+    """Return the first statement with the reference if all of them deny it, or "".
+
+    A statement is read with the following one. Questions assert nothing. References with a negation
+    are never denied.
+
+    >>> from infolm_metric.answer_check.final_answer import Text
+    >>> find_denial(Text("It isn't Rome. It is Bari."), Text("Rome"))
+    "It isn't Rome."
+    """
+    name = re.sub("^(?:the|an?) ", "", reference.plain.lower())
+    if not name or name not in answer.plain.lower() or not NEGATIONS.isdisjoint(reference.words):
+        return ""
+    mention = re.compile(rf"(?<!\w)(?:(?:the|an?) )?{re.escape(name)}(?![\w+#])")
+    texts = [mention.sub("X", re.sub("[’`]", "'", raw.lower())) for raw in answer.statements]
+    places = [i for i, text in enumerate(texts) if "X" in text and not text.endswith("?")]
+    for place in places:
+        following = "".join(texts[place + 1 : place + 2])
+        text = texts[place] if "X" in following else f"{texts[place]} {following}"
+        if not any(re.search(pattern, text) for pattern, _ in PATTERNS):
+            return ""
+    return answer.statements[places[0]] if places else ""
