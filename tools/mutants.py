@@ -1,14 +1,14 @@
 """Mutation testing: find small changes to the code that no test detects.
 
-    python -m tools.mutants verdicts.csv                       # all components, resumable
-    python -m tools.mutants verdicts.csv --components infolm space --seed 1
-    python -m tools.mutants verdicts.csv --components core --tests tests/unit/core tests/contract
+    python -m tools.mutants                                    # all components
+    python -m tools.mutants --components infolm space --seed 1
+    python -m tools.mutants --components core --tests tests/unit/core tests/contract
 
 A mutant is the code with one change: a different operator, comparison, sign, number, boolean or
 default, a removed `raise`, or None as the return value. For each component, a folder of the package
-or the demo, --drawn mutants are sampled. Mutants without a verdict are tested by the component's
-unit tests, or by --tests. A run ends at the first failure, or after MAX_SLOWDOWN times the duration
-of the tests on the original code plus EXTRA_SECONDS.
+or the demo, --drawn mutants are sampled and tested by the component's unit tests, or by --tests. A
+run ends at the first failure, or after MAX_SLOWDOWN times the duration of the tests on the original
+code plus EXTRA_SECONDS. The last table shows the fraction of mutants that a test killed.
 
 Each mutant runs in a process that is forked after the libraries are imported. It executes the
 mutant instead of the original module, without writing a file. Processes started by tests run the
@@ -18,7 +18,6 @@ original code, so modules that only run in such processes are excluded.
 import argparse
 import ast
 import copy
-import csv
 import importlib
 import multiprocessing
 import os
@@ -28,14 +27,10 @@ import sys
 import tempfile
 import time
 import types
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from tools.tables import show
 
@@ -66,38 +61,14 @@ def components() -> dict[str, tuple[Path, list[Path]]]:
     }
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """Change to a line. The line's text identifies it, so verdicts survive edits to other lines."""
-
-    component: str
-    file: str
-    line: str  # text of the line
-    mutation: str
-    number: int  # counts identical mutations on identical lines of the file
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Result of the tests: "survived", or "killed" by the first failed test or by "time"."""
-
-    verdict: str
-    by: str
-
-
-def find_mutants(component: str) -> dict[Mutant, int]:
-    """Return all mutants of a component, and the index of each change in its file."""
-    mutants: dict[Mutant, int] = {}
-    for path in sorted(components()[component][0].rglob("*.py")):
-        if path.name in EXCLUSIONS:
-            continue
-        source = path.read_text(encoding="utf-8")
-        lines, counts = source.splitlines(), Counter()
-        for index, (node, mutation, _) in enumerate(find_changes(ast.parse(source))):
-            words = lines[node.lineno - 1].strip(), mutation
-            mutants[Mutant(component, path.as_posix(), *words, counts[words])] = index
-            counts[words] += 1
-    return mutants
+def find_mutants(component: str) -> list[tuple[Path, int, str]]:
+    """Return the file, the index of the change in its file, and the description of each mutant."""
+    return [
+        (path, index, mutation)
+        for path in sorted(components()[component][0].rglob("*.py"))
+        if path.name not in EXCLUSIONS
+        for index, (_, mutation, _) in enumerate(find_changes(ast.parse(path.read_text())))
+    ]
 
 
 def mutate(path: Path, index: int) -> ast.Module:
@@ -192,18 +163,7 @@ class MutantLoader(SourceFileLoader):
         return compile(self.tree, self.path, "exec")
 
 
-class FirstFailure:
-    """pytest plugin that sends the name of the first failed test through a pipe."""
-
-    def __init__(self, pipe: Connection) -> None:
-        self.pipe = pipe
-
-    def pytest_exception_interact(self, node: Any) -> None:
-        """Send the name of a failed test, or of a file that cannot be collected."""
-        self.pipe.send(node.nodeid)
-
-
-def run(mutant: MutantLoader | None, tests: list[str], pipe: Connection) -> None:
+def run(mutant: MutantLoader | None, tests: list[str]) -> None:
     """Run the tests on a mutant or on the original code, and exit with pytest's exit code."""
     import pytest
 
@@ -213,95 +173,54 @@ def run(mutant: MutantLoader | None, tests: list[str], pipe: Connection) -> None
     if mutant is not None:
         sys.meta_path.insert(0, mutant)
     options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
-    sys.exit(pytest.main([*options, *tests], plugins=[FirstFailure(pipe)]))
+    sys.exit(pytest.main([*options, *tests]))
 
 
-def test(mutant: MutantLoader | None, tests: list[str], seconds: float | None = None) -> Verdict:
-    """Run the tests in a new process with an empty cache, and return the verdict."""
+def is_killed(mutant: MutantLoader | None, tests: list[str], seconds: float | None = None) -> bool:
+    """Run the tests in a new process with an empty cache. A timeout kills the mutant."""
     shutil.rmtree(os.environ["HF_HOME"], ignore_errors=True)
-    receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=run, args=(mutant, tests, sender))
+    process = multiprocessing.get_context("fork").Process(target=run, args=(mutant, tests))
     process.start()
-    sender.close()
     process.join(seconds)
     if process.is_alive():
         os.killpg(process.pid, 9)
         process.join()
-        return Verdict("killed", "time")
-    if process.exitcode == 0:
-        return Verdict("survived", "")
     if process.exitcode in (4, 5):  # wrong usage, no tests
         raise SystemExit(f"pytest cannot run {tests}: exit code {process.exitcode}")
-    try:
-        reason = receiver.recv() if receiver.poll() else ""
-    except EOFError:  # the process crashed
-        reason = ""
-    return Verdict("killed", reason or f"exit {process.exitcode}")
+    return process.exitcode != 0
 
 
-def tests_for(mutant: Mutant, tests: Sequence[Path] = ()) -> list[str]:
-    """Return the test files for a mutant, first the files named after its module."""
-    stem, files = Path(mutant.file).stem, set()
-    for place in tests or components()[mutant.component][1]:
+def test_files(component: str, stem: str = "", tests: Sequence[Path] = ()) -> list[str]:
+    """Return the test files of a component, first the files named after a module."""
+    files = set()
+    for place in tests or components()[component][1]:
         files |= {place} if place.is_file() else set(place.rglob("test_*.py"))
-    names = sorted(path.as_posix() for path in files)
-    return sorted(names, key=lambda name: stem not in name)
-
-
-def read(path: Path) -> dict[Mutant, Verdict]:
-    if not path.exists():
-        return {}
-    with path.open(encoding="utf-8", newline="") as table:
-        return {
-            Mutant(*words, int(number)): Verdict(verdict, by)
-            for *words, number, verdict, by in list(csv.reader(table))[1:]
-        }
-
-
-def write(path: Path, mutant: Mutant, verdict: Verdict) -> None:
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not file.tell():
-            writer.writerow([field.name for kind in (Mutant, Verdict) for field in fields(kind)])
-        writer.writerow([*astuple(mutant), *astuple(verdict)])
-
-
-def limit(component: str, tests: Sequence[Path]) -> float:
-    """Return the time limit for mutants in seconds. Exit if the original code fails the tests."""
-    start = time.monotonic()
-    verdict = test(None, tests_for(Mutant(component, "", "", "", 0), tests))
-    if verdict.verdict != "survived":
-        raise SystemExit(f"{component}: {verdict.by} fails on the original code. Fix it first.")
-    return EXTRA_SECONDS + MAX_SLOWDOWN * (time.monotonic() - start)
+    return sorted((path.as_posix() for path in sorted(files)), key=lambda name: stem not in name)
 
 
 def draw(arguments: argparse.Namespace) -> None:
-    """Sample mutants of each component, test mutants without a verdict, and print a summary."""
+    """Sample and test mutants of each component, and print a summary."""
+    rows = []
     for component in arguments.components:
-        mutants, generator = find_mutants(component), random.Random(arguments.seed)
-        sample = generator.sample(list(mutants), min(arguments.drawn, len(mutants)))
-        sample = [mutant for mutant in sample if mutant not in read(arguments.verdicts)]
-        seconds = limit(component, arguments.tests) if sample else 0.0
-        for mutant in sample:
-            file = Path(mutant.file)
-            loader = MutantLoader(file, mutate(file, mutants[mutant]))
-            verdict = test(loader, tests_for(mutant, arguments.tests), seconds)
-            write(arguments.verdicts, mutant, verdict)
-            print(f"{verdict.verdict}: {mutant.file}: {mutant.mutation}", flush=True)
-    kills: dict[str, list[bool]] = {}
-    for mutant, verdict in read(arguments.verdicts).items():
-        for name in (mutant.component, "all"):
-            kills.setdefault(name, []).append(verdict.verdict == "killed")
-    kills["all"] = kills.pop("all", [])
-    rows = [[name, len(k), sum(k), f"{sum(k) / len(k):.0%}"] for name, k in kills.items() if k]
+        mutants, start = find_mutants(component), time.monotonic()
+        if is_killed(None, test_files(component, tests=arguments.tests)):
+            raise SystemExit(f"{component}: the tests fail on the original code. Fix it first.")
+        seconds = EXTRA_SECONDS + MAX_SLOWDOWN * (time.monotonic() - start)
+        sample = random.Random(arguments.seed).sample(mutants, min(arguments.drawn, len(mutants)))
+        killed = 0
+        for path, index, mutation in sample:
+            tests = test_files(component, path.stem, arguments.tests)
+            is_dead = is_killed(MutantLoader(path, mutate(path, index)), tests, seconds)
+            killed += is_dead
+            print(f"{'killed' if is_dead else 'survived'}: {path}: {mutation}", flush=True)
+        rows.append([component, len(sample), killed, f"{killed / max(1, len(sample)):.0%}"])
+    tested, killed = (sum(row[column] for row in rows) for column in (1, 2))
+    rows.append(["all", tested, killed, f"{killed / max(1, tested):.0%}"])
     show("Mutants", ["component", "tested", "killed", "fraction"], rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "verdicts", type=Path, help="CSV file to read verdicts from and add verdicts to"
-    )
     parser.add_argument("--components", nargs="+", choices=components(), default=list(components()))
     parser.add_argument(
         "--tests", nargs="+", type=Path, default=[], help="tests to run instead of the unit tests"

@@ -282,7 +282,7 @@ def time_of_day(text: str, random: Random) -> str | None:
 
 
 def edit_negation(text: str, random: Random, names: Names) -> str | None:
-    """Insert or remove "not", or deny the sentence as a whole."""
+    """Insert "not", or deny the sentence as a whole."""
     if random.random() < 0.2 and not NEGATIONS & {*text.lower().split()} and "?" not in text:
         statement = text.rstrip(".!")
         denials = ("It is not true that {}.", "It is false that {}.", "It is not the case that {}.")
@@ -489,9 +489,7 @@ def vary_case(text: str, random: Random, names: Names) -> str | None:
 
 
 def vary_number(text: str, random: Random, names: Names) -> str | None:
-    """Spell out numbers, or write number words and separators as digits."""
-    if random.random() < 0.5 and (spelled := grammar.spell_numbers(text)):
-        return spelled
+    """Write number words as digits, or add or remove separators of thousands."""
     changed = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     if changed == text:
         changed = re.sub(

@@ -51,8 +51,7 @@ from sacrebleu import sentence_bleu, sentence_chrf, sentence_ter
 from infolm_metric import IDF, BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.settings import BUNDLED, field_types
 from infolm_metric.menli.combination import scaled
-from infolm_metric.menli.settings import NLI_FORMULAS
-from infolm_metric.meta_evaluation import agreement, correlation, holm, kendall
+from infolm_metric.meta_evaluation import agreement, correlation, holm
 from infolm_metric.meta_evaluation.correlations import COEFFICIENTS
 from infolm_metric.scoring.scorer import Scorer
 from tools.data import READERS, DataSet, read_json_lines
@@ -74,7 +73,6 @@ ENCODERS: dict[str, dict[str, dict[str, Any]]] = {
     "all-mpnet-base-v2": {"BERTScore": {"layer": 7}, UNIFORM: {"layers": "6-10"}},
 }
 NLI = "MENLI e avg"
-DIRECTIONS = ("rh", "hr", "avg")
 COMBINATION = "MENLI with {} {:g}"
 TABULATED = (  # not all metrics, because the Holm correction gets stricter with each test
     *("BLEU", "chrF", "TER", "ROUGE-L", "BERTScore", "BaryScore", UNIFORM, "InfoLM"),
@@ -192,21 +190,6 @@ def one_pass(texts: Texts) -> Scores:
     }
 
 
-def menli(texts: Texts) -> Scores:
-    """Score texts with all formulas of MENLI in both directions and on average."""
-    pairs, scorer = texts.pairs(), load_scorer(MENLIScorer)
-    forward, backward = (
-        scorer.score(*pairs, formula=[*NLI_FORMULAS], direction=direction).scores
-        for direction in ("rh", "hr")
-    )
-    scores = {}
-    for formula in NLI_FORMULAS:
-        sides = np.asarray([forward[formula], backward[formula]])
-        for direction, column in zip(DIRECTIONS, (*sides, sides.mean(0)), strict=True):
-            scores[f"MENLI {formula} {direction}"] = texts.reduce(column)
-    return scores
-
-
 def encoder_settings(title: str, model: str) -> dict[str, Any]:
     """Return the layers of BERTScore or BaryScore for an encoder."""
     return ENCODERS.get(Path(model).name, {}).get(title, {})
@@ -251,13 +234,7 @@ ENTRIES = (
     package_entry("BaryScore", BaryScorer, idf=True),
     package_entry(UNIFORM, BaryScorer, idf=False),
     Entry(tuple(ONE_PASS.format(t, x) for t in TEMPERATURES for x in INTERPOLATIONS), one_pass),
-    Entry(
-        tuple(
-            f"MENLI {formula} {direction}" for formula in NLI_FORMULAS for direction in DIRECTIONS
-        ),
-        menli,
-        partial(load_scorer, MENLIScorer),
-    ),
+    package_entry(NLI, MENLIScorer),
     package_entry("InfoLM", InfoLMScorer, idf=True),
 )
 
@@ -341,16 +318,15 @@ def score(arguments: argparse.Namespace) -> None:
 
 def text_kendall(data: DataSet, scores: np.ndarray) -> float:
     """Return the mean segment-level Kendall over languages and criteria, from complete samples."""
-    values = []
-    for name, grid in data.grids(scores).items():
-        part, whole = data.parts[name], np.isfinite(np.atleast_2d(grid)).all(axis=0)
-        tau = (
-            partial(correlation, coefficient="kendall", level="segment")
-            if part.systems
-            else kendall
+    return float(
+        np.mean(
+            [
+                correlation(human, grid, "kendall", "segment")
+                for name, grid in data.grids(scores).items()
+                for human in data.parts[name].human.values()
+            ]
         )
-        values += [tau(human[..., whole], grid[..., whole]) for human in part.human.values()]
-    return float(np.mean(values))
+    )
 
 
 def agreement_tables(

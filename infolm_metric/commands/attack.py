@@ -2,9 +2,8 @@
 
 FILE is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with a column references (or reference) and
 optional columns id and paraphrase. Rows with the same id form one item. Each attack is applied to
-every distinct reference of an item, called the anchor. The anchor's paraphrase is the first of
-these that exists: the value in the column paraphrase, the item's other reference that shares the
-fewest words with the anchor, and (for num) the anchor with its numbers spelled out.
+every distinct reference of an item, called the anchor. The anchor's paraphrase is the value in the
+column paraphrase, or else the item's other reference that shares the fewest words with the anchor.
 
 The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
 attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The result of an attack
@@ -20,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 
 from infolm_metric.commands import options, outputs
 from infolm_metric.commands.parser import Parser
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise InputError(
             f"no text in {arguments.file} can be attacked with {names}. Add other texts."
         )
-    rows = (json.dumps(case.as_dict(), ensure_ascii=False) for case in cases)
+    rows = (json.dumps(asdict(case), ensure_ascii=False) for case in cases)
     outputs.write(rows, arguments.output)
     if arguments.output != outputs.STANDARD_OUTPUT:
         anchors = sum(len(item.references) for item in items)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
@@ -41,8 +41,8 @@ USAGE = "infolm estimate [options] RATINGS"
 FEW = 30  # with fewer ratings, the measured coverage of the intervals was lower
 COVERAGE_WITH_20_RATINGS = "86% to 97%"  # docs/estimating.md
 ONE_SYSTEM = "all texts"
-# By system or by two systems, then criterion and metric.
-Estimates = dict[tuple[str, ...], "MeanEstimate"]
+# A system or two systems, criterion, metric and estimate.
+Estimate = tuple[tuple[str, ...], str, str, "MeanEstimate"]
 
 
 def add_options(parser: Parser) -> None:
@@ -142,33 +142,34 @@ def _plan(
 def _estimate(
     ratings: Ratings, grids: Mapping[str, np.ndarray], arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], list[str]]:
+    """Estimate the means of systems and their differences, as a report for JSON and as lines."""
     systems = ratings.systems or (ONE_SYSTEM,)
-    means: Estimates = {}
-    differences: Estimates = {}
-    scores = {
-        metric: dict(zip(systems, np.atleast_2d(grid), strict=True))
-        for metric, grid in grids.items()
-    }
+    subjects = [*combinations(systems, 1), *combinations(systems, 2)]
+    scores = {name: dict(zip(systems, np.atleast_2d(grids[name]), strict=True)) for name in grids}
+    estimates: list[Estimate] = []
     for criterion, grid in ratings.human.items():
         human = dict(zip(systems, np.atleast_2d(grid), strict=True))
-        for name, metric in product(systems, scores):
-            means[name, criterion, metric] = _mean(human[name], scores[metric][name])
-        for (one, other), metric in product(combinations(systems, 2), scores):
-            differences[one, other, criterion, metric] = _mean(
-                human[one] - human[other], scores[metric][one] - scores[metric][other]
-            )
-    estimates = [*means.values(), *differences.values()]
-    _warn_of_few([estimate.rated for estimate in estimates])
-    if equal := sum(math.isnan(estimate.ratings.low) for estimate in estimates):
+        for names, metric in product(subjects, scores):
+            sides = (_difference(table, names) for table in (human, scores[metric]))
+            estimates.append((names, criterion, metric, _mean(*sides)))
+    _warn_of_few([result.rated for *_, result in estimates])
+    if equal := sum(math.isnan(result.ratings.low) for *_, result in estimates):
         warn_user(
             f"{equal} of {len(estimates)} estimates have no interval, because they "
             "have fewer than two ratings or all ratings are equal. Rate more texts.",
         )
+    means = [row for row in estimates if len(row[0]) == 1]
+    differences = [row for row in estimates if len(row[0]) == 2]
     return _report(means, differences), _lines(means, differences, arguments)
 
 
+def _difference(table: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
+    """Return the scores of a system, or the differences between two systems."""
+    return table[names[0]] - table[names[1]] if len(names) == 2 else table[names[0]]
+
+
 def _mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
-    """Return the estimate, ignoring samples without a row."""
+    """Estimate the mean, ignoring samples without a row."""
     from infolm_metric.meta_evaluation import estimate_mean
 
     present = ~np.isnan(metric)
@@ -185,45 +186,40 @@ def _warn_of_few(counts: list[int]) -> None:
         )
 
 
-def _report(means: Estimates, differences: Estimates) -> dict[str, Any]:
+def _report(means: Sequence[Estimate], differences: Sequence[Estimate]) -> dict[str, Any]:
     systems: dict[str, dict[str, dict[str, Any]]] = {}
-    for (name, criterion, metric), result in means.items():
-        systems.setdefault(name, {}).setdefault(criterion, {})[metric] = {
-            "lambda" if field == "metric_weight" else field: value
-            for field, value in asdict(result).items()
-        }
+    for (name,), criterion, metric, result in means:
+        values = asdict(result)
+        values["lambda"] = values.pop("metric_weight")
+        systems.setdefault(name, {}).setdefault(criterion, {})[metric] = values
+    fields = ("systems", "criterion", "metric", "estimate")
     pairs = [
-        {
-            "systems": [*names],
-            "criterion": criterion,
-            "metric": metric,
-            "estimate": vars(result.estimate),
-        }
-        for (*names, criterion, metric), result in differences.items()
+        dict(zip(fields, (names, criterion, metric, vars(result.estimate)), strict=True))
+        for names, criterion, metric, result in differences
     ]
     return {"systems": systems, "differences": pairs}
 
 
-def _lines(means: Estimates, differences: Estimates, arguments: argparse.Namespace) -> list[str]:
+def _lines(
+    means: Sequence[Estimate], differences: Sequence[Estimate], arguments: argparse.Namespace
+) -> list[str]:
     layout = outputs.layout(arguments)
     header = ["system", "criterion", "metric", "rated", "rows", "ratings", "estimate"]
-    header.append("equivalent ratings")
     table = [
         [
-            *names,
-            *(str(result.rated), str(result.rows)),
+            *(name, criterion, metric, str(result.rated), str(result.rows)),
             *(_cell(result.ratings), _cell(result.estimate)),
             "-" if math.isnan(result.equivalent_ratings) else f"{result.equivalent_ratings:.0f}",
         ]
-        for names, result in means.items()
+        for (name,), criterion, metric, result in means
     ]
-    lines = [*layout(header, table, left=3), ""]
+    lines = [*layout([*header, "equivalent ratings"], table, left=3), ""]
     if differences:
-        header = ["systems", "criterion", "metric", "rated", "difference"]
         table = [
             [" - ".join(names), criterion, metric, str(result.rated), _cell(result.estimate)]
-            for (*names, criterion, metric), result in differences.items()
+            for names, criterion, metric, result in differences
         ]
+        header = ["systems", "criterion", "metric", "rated", "difference"]
         lines += [*layout(header, table, left=3), ""]
     note = "Brackets: 95% intervals. Rated rows must be a random sample or be selected with --plan."
     return [*lines, note]

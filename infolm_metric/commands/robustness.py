@@ -69,9 +69,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalScores:
     """Return the scores in NAME.paraphrase, NAME.adversary and NAME.paraphrase_adversary."""
     from infolm_metric.meta_evaluation.ratings import parse_score
-    from infolm_metric.robustness.suite import SCORED_TEXTS, ExternalScores
+    from infolm_metric.robustness.suite import TEXTS, ExternalScores
 
-    columns = [f"{name}.{text}" for text in SCORED_TEXTS]
+    columns = [f"{name}.{text}" for text in TEXTS[:3]]
     for column in columns[:2]:
         if not any(column in row for _, row in rows):
             raise InputError(
@@ -103,7 +103,7 @@ def _rows(metric: MetricResult) -> Iterator[list[str]]:
     for name, result in metric.attacks.items():
         interval = "-" if result.low is None else f"[{result.low:.1%}, {result.high:.1%}]"
         accuracy, *rates = map(_percent, (result.accuracy, result.ties, result.sensitivity))
-        yield [name, result.kind, str(result.cases), accuracy, interval, *rates, str(result.texts)]
+        yield [name, result.kind, str(result.n), accuracy, interval, *rates, str(result.texts)]
     means = metric.macro("sensitivity")
     for group, mean in metric.macro().items():
         yield ["mean", group, "", _percent(mean), "", "", _percent(means[group]), ""]

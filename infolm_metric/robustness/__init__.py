@@ -6,7 +6,7 @@ often metrics detect the attacks.
 
 from .attacks import ATTACKS, Attack, attack
 from .cases import AttackCase, Item, make_cases, read_cases, read_items
-from .suite import AttackResult, ExternalScores, MetricResult, evaluate_robustness, wilson_interval
+from .suite import AttackResult, ExternalScores, MetricResult, evaluate_robustness
 
 __all__ = [
     "ATTACKS",
@@ -21,5 +21,4 @@ __all__ = [
     "make_cases",
     "read_cases",
     "read_items",
-    "wilson_interval",
 ]

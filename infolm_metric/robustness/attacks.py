@@ -215,47 +215,17 @@ def _draw_number(number: str, random: Random) -> str:
 # Negation.
 
 NEGATIONS, FRONTED_WORDS = frozenset(WORD_LISTS["negative"]), frozenset(WORD_LISTS["fronted"])
-POLARITY_WORDS = frozenset(WORD_LISTS["polar"])
 NEGATION_BLOCKERS = frozenset(WORD_LISTS["only"] + WORD_LISTS["inverted"])
-CONTRACTIONS = {"wo": "will", "ca": "can", "sha": "shall"}
 
 
 def negate(text: str, random: Random) -> str | None:
-    """Apply the first rule that fits: remove a negation, or else insert one."""
+    """Insert a negation by the first rule that fits."""
     parsed = Text.parse(text)
-    for rule, allowed in (
-        (_remove_not, _allows_removal),
-        (_insert_not, _allows_negation),
-        (_insert_did_not, _allows_negation),
-        (_insert_does_not, _allows_negation),
-    ):
+    for rule in (_insert_not, _insert_did_not, _insert_does_not):
         for index in parsed.words:
-            if (edits := rule(parsed, index)) and allowed(parsed, index):
+            if (edits := rule(parsed, index)) and _allows_negation(parsed, index):
                 return parsed.replace(edits)
     return None
-
-
-def _remove_not(text: Text, index: int) -> dict[int, str]:
-    """Turn "isn't" and "is not" into "is", and "cannot" into "can"."""
-    word = text.tokens[index]
-    if word.lower() == "cannot":
-        return {index: word[:3]}
-    short = word.lower().endswith(("n't", "n’t"))
-    stem = word[:-3] if short else word
-    helper = CONTRACTIONS.get(stem.lower(), stem) if short else stem
-    if helper.lower() not in words.BE | words.HAVE | words.DO | words.MODALS | {"am", "shall"}:
-        return {}
-    if short:
-        return {index: match_case(helper, stem)}
-    return {index + 1: ""} if text.lower(index + 1) == "not" else {}
-
-
-def _allows_removal(text: Text, index: int) -> bool:
-    """Return True if removing "not" leaves a correct statement, unlike in "not any"."""
-    before, after = text.sentence(index)
-    next_words = {word for word in after[:2] if word != "not"}
-    polar = POLARITY_WORDS & {*before, *after} or "or" in before[-1:]
-    return not ("?" in after or polar or NEGATION_BLOCKERS & next_words)
 
 
 def _allows_negation(text: Text, index: int) -> bool:

@@ -7,15 +7,13 @@ which has nearly all words in common with the anchor. A metric should prefer the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 from infolm_metric.core.checks import InputError, check_known, check_whole
 from infolm_metric.core.inputs import check_text, check_texts
 from infolm_metric.robustness.attacks import ATTACKS, attack, stable_hash
-from infolm_metric.robustness.grammar import spell_numbers
 from infolm_metric.tables import Row, parse_references, read_rows
 
 
@@ -53,7 +51,7 @@ class AttackCase:
         adversary: the attacked anchor.
         paraphrase_adversary: the attacked paraphrase. None if there is no paraphrase, or if the
             attack does not apply to it.
-        seed: the seed of the attack.
+        seed: the seed of the attack. It is not read back from a file.
     """
 
     id: str
@@ -64,10 +62,6 @@ class AttackCase:
     adversary: str
     paraphrase_adversary: str | None
     seed: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row that `infolm attack` writes."""
-        return asdict(self)
 
 
 def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
@@ -105,17 +99,16 @@ def make_cases(
     """Attack every reference of `items` and return the cases in the order of `ATTACKS`.
 
     References to which an attack does not apply are skipped. The paraphrase of a reference is the
-    first of these that exists: the item's paraphrase, the item's other reference with the fewest
-    words in common, or for "num", the reference with its numbers spelled out.
+    item's paraphrase, or else the item's other reference with the fewest words in common.
 
     `attacks` are names in `ATTACKS` (default: all). The same `seed`, a whole number >= 0, gives the
     same cases. `per_attack` is the maximum number of cases per attack, >= 1 (default: no limit).
     The cases are sampled by a hash of their texts and the seed. Raises InputError if
     an attack is unknown, a text is not a string, or a number is not whole or is too small.
 
-    >>> (case,) = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
-    >>> case.paraphrase, case.paraphrase_adversary
-    ('It has twelve rooms.', None)
+    >>> (case,) = make_cases([Item("1", ("It has two rooms.",), "There are two rooms.")], ["neg"])
+    >>> case.adversary, case.paraphrase_adversary
+    ('It does not have two rooms.', 'There are not two rooms.')
     """
     for name in attacks:
         check_known("attack", name, list(ATTACKS))
@@ -143,8 +136,7 @@ def _make_case(item: Item, anchor: str, name: str, seed: int) -> AttackCase | No
         (text for text in item.references if text.strip()),
         key=lambda text: SequenceMatcher(None, words, text.split()).ratio(),
     )
-    spelling = spell_numbers(anchor) if name == "num" else None
-    texts = [item.paraphrase, *references, spelling]
+    texts = [item.paraphrase, *references]
     paraphrase = next((text for text in texts if text not in (None, anchor, adversary)), None)
     attacked = None if paraphrase is None else attack(paraphrase, name, seed)
     kind = ATTACKS[name].kind
@@ -175,19 +167,7 @@ def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
         paraphrase=_parse_text(where, row, "paraphrase", optional=True),
         adversary=str(_parse_text(where, row, "adversary")),
         paraphrase_adversary=_parse_text(where, row, "paraphrase_adversary", optional=True),
-        seed=_parse_seed(where, row.get("seed")),
     )
-
-
-def _parse_seed(where: str, value: Any) -> int:
-    """Return the seed in a cell, or 0 if the cell is empty. pandas writes whole numbers as 7.0."""
-    if value is None or value == "":
-        return 0
-    with suppress(OverflowError, TypeError, ValueError):
-        number = float(value)
-        if number.is_integer() and not isinstance(value, bool):
-            return int(str(value).removesuffix(".0"))
-    raise InputError(f"{where}: 'seed' must be a whole number, got {value!r}. Correct or empty it.")
 
 
 def _parse_text(

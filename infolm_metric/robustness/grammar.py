@@ -12,7 +12,7 @@ from functools import lru_cache
 import lemminflect
 
 from infolm_metric.robustness import words
-from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text
+from infolm_metric.robustness.words import FUNCTION_WORDS, Text
 
 SHORTEST = 3  # minimum number of letters in a content word
 # Tags of the inflections of each part of speech. A form that is both VBD and VBN counts as VBD.
@@ -272,47 +272,3 @@ def find_numbers(text: str) -> list[re.Match[str]]:
         or UNIT.match(text, number.end())
         or text[: number.start()].rstrip().endswith(CURRENCY)
     ]
-
-
-ONES, TENS = WORD_LISTS["ones"], WORD_LISTS["tens"]
-SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
-READABLE = re.compile(r"(0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,11})(?:\.(\d+))?")
-
-
-def spell_number(number: int) -> str:
-    """Spell out a whole number from 0 to 10^12 - 1.
-
-    >>> spell_number(21), spell_number(1005), spell_number(2_000_340)
-    ('twenty-one', 'one thousand and five', 'two million three hundred and forty')
-    """
-    for size, name in SCALES:
-        if number >= size:
-            count, remainder = divmod(number, size)
-            joint = " and " if remainder < 100 else " "
-            tail = joint + spell_number(remainder) if remainder else ""
-            return f"{spell_number(count)} {name}{tail}"
-    if number < 20:
-        return ONES[number]
-    tens, ones = divmod(number, 10)
-    return TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
-
-
-def spell_numbers(text: str) -> str | None:
-    """Spell out the numbers in a text, except in dates, or return None if there are none.
-
-    >>> spell_numbers("12 runways, 3.25 km and 40% of it, since 1999.")
-    'Twelve runways, three point two five km and forty percent of it, since 1999.'
-    """
-    spelling = text
-    for number in reversed(find_numbers(text)):
-        parts, head = READABLE.fullmatch(number[0]), text[: number.start()]
-        if parts is None or head.rstrip().endswith(CURRENCY):
-            continue
-        spelled = spell_number(int(parts[1].replace(",", "")))
-        if parts[2]:
-            spelled += " point " + " ".join(ONES[int(digit)] for digit in parts[2])
-        tail = spelling[number.end() :]
-        if tail.startswith("%"):
-            spelled, tail = f"{spelled} percent", tail[1:]
-        spelling = head + (spelled if head.strip() else spelled.capitalize()) + tail
-    return None if spelling == text else spelling

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
 from scipy.stats import binomtest
 
 from infolm_metric.core.checks import InputError
@@ -19,22 +21,11 @@ from infolm_metric.robustness.cases import AttackCase
 if TYPE_CHECKING:
     from infolm_metric.scoring.scorer import Scorer
 
-# Texts of a case for which external scores are read, in this order.
-SCORED_TEXTS = ("paraphrase", "adversary", "paraphrase_adversary")
+# Texts of a case that are scored against its anchor. External scores are read for the first three.
+TEXTS = ("paraphrase", "adversary", "paraphrase_adversary", "anchor")
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # closer scores count as ties
 MACRO_GROUPS = ("all", *ATTACK_KINDS)
-
-
-class CaseScores(NamedTuple):
-    """Scores of a case's texts against the anchor (higher is better). NaN for missing texts.
-
-    `anchor` is the anchor's score against itself, used if there is no attacked paraphrase.
-    """
-
-    paraphrase: float
-    adversary: float
-    paraphrase_adversary: float
-    anchor: float = math.nan
+JSON_FIELDS = ("n", "accuracy", "low", "high", "ties", "sensitivity")
 
 
 @dataclass(frozen=True)
@@ -58,10 +49,9 @@ class AttackResult:
     """A metric's results for one attack. Fractions are from 0 to 1, or None if there are no cases.
 
     Attributes:
-        attack: the name of the attack.
         kind: "adequacy" or "fluency".
-        cases: the number of cases with a paraphrase. The accuracy refers to these cases.
         texts: the number of attacked texts. The sensitivity refers to these texts.
+        n: the number of cases with a paraphrase. The accuracy refers to these cases.
         accuracy: the fraction of cases in which the paraphrase scores better than the attacked
             anchor. Ties count as misses.
         low: the lower bound of the 95% Wilson interval for the accuracy.
@@ -71,20 +61,14 @@ class AttackResult:
             the attack. The text is the paraphrase if it could be attacked, otherwise the anchor.
     """
 
-    attack: str
     kind: str
-    cases: int
     texts: int
+    n: int
     accuracy: float | None
     low: float | None
     high: float | None
     ties: float | None
     sensitivity: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the numbers that `infolm robustness --json` writes."""
-        names = ("accuracy", "low", "high", "ties", "sensitivity")
-        return {"n": self.cases, **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True)
@@ -116,66 +100,54 @@ class MetricResult:
         """Return the numbers that `infolm robustness --json` writes."""
         return {
             "signature": self.signature,
-            "attacks": {name: result.as_dict() for name, result in self.attacks.items()},
+            "attacks": {
+                name: {
+                    field: value for field, value in vars(result).items() if field in JSON_FIELDS
+                }
+                for name, result in self.attacks.items()
+            },
             "macro": self.macro(),
             "macro_sensitivity": self.macro("sensitivity"),
         }
 
 
-def wilson_interval(hits: int, n: int) -> tuple[float, float]:
-    """Return the 95% score interval for a proportion, within [0, 1] (Wilson 1927).
+def summarise(cases: Sequence[AttackCase], scores: npt.ArrayLike) -> dict[str, AttackResult]:
+    """Summarize the scores of each attack that has cases, in the order of `ATTACKS`.
 
-    `hits` is the number of successes in `n` trials. Raises InputError if `n` is 0 or smaller than
-    `hits`.
-
-    >>> low, high = wilson_interval(8, 10)
-    >>> round(low, 4), round(high, 4)
-    (0.4902, 0.9433)
+    `scores` of TEXTS, [cases, texts], are higher for better texts, and NaN for missing texts.
     """
-    interval = binomtest(hits, n).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)
+    table, names = np.asarray(scores, dtype=float), np.array([case.attack for case in cases])
+    return {name: _summarise(name, table[names == name].T) for name in ATTACKS if name in names}
 
 
-def summarise(cases: Sequence[AttackCase], scores: Sequence[CaseScores]) -> dict[str, AttackResult]:
-    """Return attack -> result, for attacks with cases, in the order of `ATTACKS`."""
-    scores_by_attack: dict[str, list[CaseScores]] = {name: [] for name in ATTACKS}
-    for case, case_scores in zip(cases, scores, strict=True):
-        scores_by_attack[case.attack].append(case_scores)
-    return {name: _summarise(name, rows) for name, rows in scores_by_attack.items() if rows}
-
-
-def _summarise(name: str, scores: Sequence[CaseScores]) -> AttackResult:
-    preferences = _compare((row.paraphrase, row.adversary) for row in scores)
+def _summarise(name: str, scores: np.ndarray) -> AttackResult:
+    """Summarize the scores of an attack's cases, float64 [texts, cases]."""
+    paraphrase, adversary, attacked_paraphrase, anchor = scores
+    preferences = _compare(paraphrase, adversary)
+    unattacked = np.isnan(paraphrase) | np.isnan(attacked_paraphrase)
     differences = _compare(
-        (row.anchor, row.adversary)
-        if math.isnan(row.paraphrase) or math.isnan(row.paraphrase_adversary)
-        else (row.paraphrase, row.paraphrase_adversary)
-        for row in scores
+        np.where(unattacked, anchor, paraphrase),
+        np.where(unattacked, adversary, attacked_paraphrase),
     )
-    n, hits = len(preferences), preferences.count(1)
-    low, high = wilson_interval(hits, n) if n else (None, None)
+    n, hits = len(preferences), int((preferences > 0).sum())
+    interval = binomtest(hits, n).proportion_ci(method="wilson") if n else None  # Wilson 1927
     return AttackResult(
-        attack=name,
         kind=ATTACKS[name].kind,
-        cases=n,
         texts=len(differences),
+        n=n,
         accuracy=hits / n if n else None,
-        low=low,
-        high=high,
-        ties=preferences.count(0) / n if n else None,
-        sensitivity=differences.count(1) / len(differences) if differences else None,
+        low=float(interval.low) if interval else None,
+        high=float(interval.high) if interval else None,
+        ties=float((preferences == 0).mean()) if n else None,
+        sensitivity=float((differences > 0).mean()) if len(differences) else None,
     )
 
 
-def _compare(pairs: Iterable[tuple[float, float]]) -> list[int]:
+def _compare(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return 1 if the first score is better, 0 for a tie, -1 if it is worse. Skip NaN."""
-    return [
-        0
-        if math.isclose(x, y, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
-        else (x > y) * 2 - 1
-        for x, y in pairs
-        if not (math.isnan(x) or math.isnan(y))
-    ]
+    x, y = (side[~(np.isnan(x) | np.isnan(y))] for side in (x, y))
+    ties = np.isclose(x, y, rtol=RELATIVE_TOLERANCE, atol=ABSOLUTE_TOLERANCE)
+    return np.where(ties, 0, np.where(x > y, 1, -1))
 
 
 def evaluate_robustness(
@@ -195,9 +167,9 @@ def evaluate_robustness(
 
     >>> from infolm_metric import InfoLMScorer
     >>> from infolm_metric.robustness import Item, make_cases
-    >>> cases = make_cases([Item("1", ("It has 12 rooms.",))], ["num"])
+    >>> cases = make_cases([Item("1", ("It has 12 rooms.",), "There are 12 rooms.")], ["num"])
     >>> scorer = InfoLMScorer(model_name_or_path="bundled", idf=False)
-    >>> evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks["num"].cases
+    >>> evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks["num"].n
     1
     """
     if not cases:
@@ -223,39 +195,32 @@ def evaluate_robustness(
     for name, scorer in scorers.items():
         results |= _evaluate(name, scorer, cases)
     for column in columns:
-        rows = [_orient(row, column.higher_is_better) for row in column.scores]
+        sign = 1 if column.higher_is_better else -1
+        rows = [[*(sign * score for score in row), math.nan] for row in column.scores]
         results[column.name] = MetricResult(None, summarise(cases, rows))
     return results
 
 
-def _orient(scores: Iterable[float], higher_is_better: bool) -> CaseScores:
-    """Negate scores if lower is better."""
-    return CaseScores(*(score if higher_is_better else -score for score in scores))
-
-
 def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[str, MetricResult]:
     """Score all cases with a metric, and return the results for each of its scores."""
-    texts = [
-        (case.paraphrase, case.adversary, case.paraphrase_adversary, case.anchor) for case in cases
-    ]
     pairs = dict.fromkeys(
-        (text, row[3])
-        for row in texts
-        for text in (row if row[2] is None else row[:3])
+        (text, case.anchor)
+        for case in cases
+        for text in (case.paraphrase, case.adversary, case.paraphrase_adversary or case.anchor)
         if text is not None
     )
     anchors = list(dict.fromkeys(case.anchor for case in cases))
     run = scorer.prepare(corpus={"candidates": anchors, "references": anchors})
     result = run.score(Pairs.of((text, [anchor]) for text, anchor in pairs))
     warn(result.counts, scorer.warning_messages)
-    results = {}
+    sign, results = 1 if result.higher_is_better else -1, {}
     for score_name, column in result.scores.items():
-        table: dict[tuple[str | None, str], float] = dict(zip(pairs, column, strict=True))
+        table: dict[Any, float] = dict(zip(pairs, column, strict=True))
         scores = [
-            _orient((table.get((text, row[3]), math.nan) for text in row), result.higher_is_better)
-            for row in texts
+            [sign * table.get((getattr(case, text), case.anchor), math.nan) for text in TEXTS]
+            for case in cases
         ]
-        column = scorer.settings.column(score_name).removeprefix(scorer.settings.metric)
-        title = f"{name}{column}" if result.several else name
+        column_name = scorer.settings.column(score_name).removeprefix(scorer.settings.metric)
+        title = f"{name}{column_name}" if result.several else name
         results[title] = MetricResult(result.signature, summarise(cases, scores))
     return results

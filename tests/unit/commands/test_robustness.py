@@ -1,6 +1,7 @@
 """`infolm attack` and `infolm robustness` with the toy metric and a tiny model."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def cases(infolm_output) -> list[dict]:
     output = infolm_output("attack", "rows.jsonl", "-o", "cases.jsonl")
     assert "3 references of 2 items" in output
     rows = [json.loads(line) for line in Path("cases.jsonl").read_text().splitlines()]
-    assert rows == [case.as_dict() for case in make_cases(read_items("rows.jsonl"))]
+    assert rows == [asdict(case) for case in make_cases(read_items("rows.jsonl"))]
     return rows
 
 

@@ -1,6 +1,7 @@
 """Attack cases: creation, reading and writing, scoring and summary statistics."""
 
 import math
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -14,9 +15,8 @@ from infolm_metric.robustness import (
     make_cases,
     read_cases,
     read_items,
-    wilson_interval,
 )
-from infolm_metric.robustness.suite import CaseScores, summarise
+from infolm_metric.robustness.suite import summarise
 from tests.random_pairs import write_lines
 from tests.toy import ToyRun, ToyScorer
 
@@ -53,26 +53,23 @@ def test_rows_without_ids_are_merged_by_references_and_empty_cells_ignored(tmp_p
     header = "attack,anchor,adversary,paraphrase,paraphrase_adversary,seed"
     (tmp_path / "cases.csv").write_text(f"{header}\nnum,A 1.,A 2.,, ,3\n")
     ((_, case),) = read_cases(str(tmp_path / "cases.csv"))
-    assert (case.paraphrase, case.paraphrase_adversary, case.seed) == (None, None, 3)
+    assert (case.paraphrase, case.paraphrase_adversary) == (None, None)
     assert case.id.endswith("line 2") and case.kind == "adequacy"
 
 
-def test_paraphrase_comes_from_column_another_reference_or_spelled_numbers():
+def test_paraphrase_comes_from_the_column_or_another_reference():
     references = (ANCHOR, "", SIMILAR, " ", DISSIMILAR)  # empty ones are ignored
     (first, *_) = make_cases([Item("1", references, "A town of twelve.")], ["neg"])
     assert first.paraphrase == "A town of twelve."
     (second, *_) = make_cases([Item("1", references)], ["num"])
     assert second.paraphrase == DISSIMILAR
-    (third,) = make_cases([Item("1", (ANCHOR,))], ["num"])
-    assert third.paraphrase == ANCHOR.replace("12", "twelve")
-    assert third.paraphrase_adversary is None
-    (fourth,) = make_cases([Item("1", (ANCHOR,))], ["neg"])
-    assert (fourth.paraphrase, fourth.paraphrase_adversary) == (None, None)
+    (third,) = make_cases([Item("1", (ANCHOR,))], ["neg"])
+    assert (third.paraphrase, third.paraphrase_adversary) == (None, None)
 
 
 def test_paraphrase_equal_to_anchor_or_adversary_is_discarded():
     denied = "The city does not have 12 rooms and a garden."
-    (first, _) = make_cases([Item("1", (ANCHOR, denied), ANCHOR)], ["neg"])
+    (first,) = make_cases([Item("1", (ANCHOR, denied), ANCHOR)], ["neg"])
     assert (first.adversary, first.paraphrase) == (denied, None)
     (first, _) = make_cases([Item("1", (ANCHOR, "There is a garden."))], ["neg"])
     assert first.paraphrase_adversary == "There is not a garden."
@@ -93,18 +90,10 @@ def test_cases_are_ordered_by_attack_regardless_of_the_order_of_items():
 
 def test_written_cases_can_be_read_back(tmp_path):
     cases = make_cases([Item("1", (ANCHOR, DISSIMILAR))], seed=2)
-    path = str(write_lines(tmp_path / "cases.jsonl", [case.as_dict() for case in cases]))
-    assert [case for _, case in read_cases(path)] == cases
+    path = str(write_lines(tmp_path / "cases.jsonl", map(asdict, cases)))
+    assert [replace(case, seed=2) for _, case in read_cases(path)] == cases
     columns = "id attack kind anchor paraphrase adversary paraphrase_adversary seed"
-    assert list(cases[0].as_dict()) == columns.split()
-
-
-@pytest.mark.parametrize(
-    ("cell", "seed"), [(7, 7), ("7", 7), (7.0, 7), ("7.0", 7), ("", 0), (None, 0), (2**60 + 1,) * 2]
-)
-def test_seeds_of_cases_are_whole_numbers(tmp_path, cell, seed):
-    path = write_lines(tmp_path / "cases.jsonl", [{**ROW, "seed": cell}])
-    assert [case.seed for _, case in read_cases(str(path))] == [seed]
+    assert list(asdict(cases[0])) == columns.split()
 
 
 # Invalid input
@@ -121,10 +110,6 @@ INVALID = [
     (read_rows(read_cases, [{**ROW, "attack": ["num"]}]), "line 1"),
     (read_rows(read_cases, [{**ROW, "adversary": None}]), "line 1.*'adversary'"),
     (read_rows(read_cases, [{**ROW, "paraphrase": 5}]), "line 1.*'paraphrase'"),
-    *(
-        (read_rows(read_cases, [{**ROW, "seed": seed}]), "line 1.*'seed' must be a whole number")
-        for seed in ("seven", "1,5", 1.5, True, [7], "nan", "1e400")
-    ),
     (read_rows(read_cases, [{"references": [ANCHOR]}]), "infolm attack"),
     (read_rows(read_cases, []), "no rows.*infolm attack"),
     (read_rows(read_items, [{"prediction": "a"}]), "'references'"),
@@ -172,32 +157,31 @@ def case(attack="num", kind="adequacy"):
 
 def test_differences_within_float32_error_are_ties_and_count_as_misses():
     for first, second, hit in ((1, 1 - 1e-7, 0), (1, 1 - 1e-5, 1), (1e-9, 0, 0), (1, -math.inf, 1)):
-        result = summarise([case()], [CaseScores(first, second, NAN)])["num"]
+        result = summarise([case()], [(first, second, NAN, NAN)])["num"]
         assert (result.accuracy, result.ties) == (hit, 1 - hit)
-    scores = [CaseScores(-math.inf, -math.inf, 0)]
-    assert summarise([case()], scores)["num"].ties == 1
-    scores = [CaseScores(2, 1, 0), CaseScores(1, 1 + 1e-12, 0), CaseScores(0, 1, 5)]
+    assert summarise([case()], [(-math.inf, -math.inf, 0, NAN)])["num"].ties == 1
+    scores = [(2, 1, 0, NAN), (1, 1 + 1e-12, 0, NAN), (0, 1, 5, NAN)]
     result = summarise([case()] * 3, scores)["num"]
     rates = result.accuracy, result.ties, result.sensitivity
-    assert result.cases == 3 and rates == pytest.approx((1 / 3, 1 / 3, 2 / 3))
+    assert result.n == 3 and rates == pytest.approx((1 / 3, 1 / 3, 2 / 3))
     # Wilson 1927: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n), z = 1.959964
     assert (result.low, result.high) == pytest.approx((0.061492, 0.792340), abs=1e-6)
-    assert wilson_interval(1, 3) == (result.low, result.high)
 
 
 def test_sensitivity_uses_the_anchor_if_the_paraphrase_cannot_be_attacked():
-    scores = [CaseScores(NAN, 1, NAN, anchor=2), CaseScores(3, 1, NAN, anchor=0.5)]
+    scores = [(NAN, 1, NAN, 2), (3, 1, NAN, 0.5)]
     result = summarise([case()] * 2, scores)["num"]
-    assert (result.cases, result.accuracy, result.texts, result.sensitivity) == (1, 1.0, 2, 0.5)
-    result = summarise([case()], scores[:1])["num"].as_dict()
+    assert (result.n, result.accuracy, result.texts, result.sensitivity) == (1, 1.0, 2, 0.5)
+    attacks = summarise([case()], scores[:1])
     gaps = dict.fromkeys(("accuracy", "low", "high", "ties"))
-    assert result == {"n": 0, **gaps, "sensitivity": 1.0}
+    report = MetricResult(None, attacks).as_dict()["attacks"]
+    assert report == {"num": {"n": 0, **gaps, "sensitivity": 1.0}}
 
 
 def test_macro_averages_weight_attacks_equally():
     cases = [case(), case(), case("neg"), case("typo", "fluency"), case("adj")]
     scores = [(1, 0, 2), (0, 1, 2), (1, 0, 0), (0, 1, 0), (NAN, NAN, NAN)]
-    result = MetricResult(None, summarise(cases, [CaseScores(*row) for row in scores]))
+    result = MetricResult(None, summarise(cases, [(*row, NAN) for row in scores]))
     assert list(result.attacks) == ["num", "neg", "adj", "typo"]
     assert result.macro() == {"all": 0.5, "adequacy": 0.75, "fluency": 0.0}
     means = {"all": 1 / 3, "adequacy": 0.5, "fluency": 0}
@@ -240,7 +224,7 @@ def test_each_distinct_pair_is_scored_once_as_if_alone(monkeypatch):
             for case in cases
         ]
         mean = sum(accuracy) / len(accuracy) if accuracy else None
-        assert (numbers.cases, numbers.accuracy) == (len(accuracy), mean)
+        assert (numbers.n, numbers.accuracy) == (len(accuracy), mean)
         assert numbers.sensitivity == sum(sensitivity) / len(sensitivity)
 
 
