@@ -11,7 +11,7 @@ from infolm_metric.robustness.grammar import (
     is_content,
     is_participle,
 )
-from infolm_metric.robustness.words import Text, match_case
+from infolm_metric.robustness.words import Text
 
 ARTICLES = {
     "an": "apple hour honest unimportant umbrella urban",
@@ -99,8 +99,3 @@ def test_sentence_openings_are_found(text, opening):
     parsed = Text.parse(text)
     indices = [at for at, token in enumerate(parsed.tokens) if token[0].isalpha()]
     assert [parsed.tokens[at] for at in indices if parsed.opens_sentence(at)] == opening
-
-
-def test_match_case_copies_the_case_of_the_original_word():
-    cases = {"Table": "Lamp", "TABLE": "LAMP", "A": "Lamp", "b": "lamp"}
-    assert {word: match_case("lamp", word) for word in cases} == cases

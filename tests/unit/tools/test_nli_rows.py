@@ -8,9 +8,8 @@ from random import Random
 
 import pytest
 
-from infolm_metric.robustness.grammar import find_numbers
 from tools import nli_edits, nli_rows
-from tools.nli_edits import EDITS, Names, collect_names, difference, shorten, vary
+from tools.nli_edits import EDITS, Names, collect_names, shorten
 from tools.nli_rows import Item, Row
 from tools.wordnet import WordNet
 
@@ -53,39 +52,11 @@ def test_numbers_and_dates_are_replaced_without_other_changes(name):
             assert old == new or changed <= words or any(map(str.isdigit, old + new))
 
 
-def test_edited_numbers_have_other_values():
-    for text, edited in edits("number"):
-        values = [sorted(n[0] for n in find_numbers(t)) for t in (text, edited)]
-        swapped = [n[0] for n in find_numbers(text)] != [n[0] for n in find_numbers(edited)]
-        assert values[0] != values[1] or swapped or difference(text, edited)
-
-
 def test_roles_are_exchanged_but_lists_are_not():
     for text, edited in edits("role"):
         words = [Counter(re.findall(r"\w+", t.lower())) for t in (text, edited)]
         assert words[0] == words[1]
     assert EDITS["role"].rule("Ann Lee, Bo and Jo met.", Random(0), NAMES) is None
-
-
-def test_names_are_replaced_wherever_they_occur():
-    for text, edited in edits("name"):
-        old, new = difference(text, edited)
-        assert old not in edited and new
-    edited = EDITS["name"].rule(
-        "The town of Hull is near Leeds, and Hull is big.", Random(1), NAMES
-    )
-    assert edited.count("Hull") in (0, 2)
-
-
-def test_variants_have_the_same_numbers_and_names():
-    for text in TEXTS:
-        for seed in SEEDS:
-            varied = vary(text, Random(seed), NAMES)
-            spelled = nli_edits.vary_number(varied, Random(3), NAMES) or varied
-            letters = {re.sub(r"\W", "", t.lower()) for t in (varied, spelled)}
-            for name in nli_edits.find_names(text):
-                if name[0].split()[0] not in ("Prince",):
-                    assert any(re.sub(r"\W", "", name[0].lower()) in t for t in letters)
 
 
 @pytest.mark.parametrize(
@@ -112,14 +83,6 @@ def test_shorter_sentences_consist_of_words_of_the_sentence_in_order():
                 assert all(word in words for word in re.findall(r"\w+", short.lower()))
                 assert len(short) < len(text)
     assert found > 10
-
-
-def test_extended_sentences_contain_the_sentence_and_another_word():
-    longer = [nli_edits.extend(text, Random(seed), NAMES) for text in TEXTS for seed in SEEDS]
-    for text, long in zip([text for text in TEXTS for _ in SEEDS], longer, strict=True):
-        added = Counter(re.findall(r"\w+", long or text)) - Counter(re.findall(r"\w+", text))
-        assert added.total() in ({0} if long is None else {1, 2})
-    assert any(longer)
 
 
 def test_sentences_with_a_negation_or_condition_are_not_shortened():
@@ -178,13 +141,6 @@ def test_denied_values_are_contradicted_and_asserted_values_entailed(pattern, la
     for match, row in found:
         assert row.label == ("contradiction" if value(row) == match["x"] else label_of_y)
     assert {row.label for _, row in found} == {"contradiction", label_of_y}
-
-
-def test_values_of_other_texts_are_not_entailed():
-    rows = [row for seed in range(20) for row in rows_of(*TEXTS, seed=seed)]
-    for row in rows:
-        if row.source == "rule_phrase" and row.label == "not_entailment":
-            assert not re.search(rf"\b{re.escape(value(row))}\b", row.premise)
 
 
 def test_the_same_seed_gives_the_same_rows():
