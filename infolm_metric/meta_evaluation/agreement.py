@@ -94,11 +94,8 @@ class AgreementTable:
 
     def find(self, metric: str, criterion: str, level: str, statistic: str) -> Agreement:
         """Return the cell of `metric`, `criterion`, `level` and `statistic`, or raise KeyError."""
-        key = (metric, criterion, level, statistic)
-        for cell in self.cells:
-            if (cell.metric, cell.criterion, cell.level, cell.statistic) == key:
-                return cell
-        raise KeyError(key)
+        cells = {(c.metric, c.criterion, c.level, c.statistic): c for c in self.cells}
+        return cells[metric, criterion, level, statistic]
 
     def names(self, attribute: str) -> list[str]:
         """Return the distinct values of an `attribute` of the cells, such as "metric", in order."""
