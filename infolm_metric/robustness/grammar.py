@@ -245,23 +245,16 @@ DATES = re.compile(
 )
 NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z][-–])\d+(?:[.,]\d+)*(?!\w)")
 YEAR = re.compile(r"[12]\d{3}(?<!2[1-9]\d\d)")
-UNIT = re.compile(
-    r"\s*[%°]|[\s-]*(?:square |cubic )?(?:km|cm|mm|m|kg|g|mg|t|lb|lbs|ft|mi|ha|mph|hp|l|ml|"
-    r"kilometres|kilometers|metres|meters|miles|feet|inches|acres|hectares|grams|kilograms|tonnes|"
-    r"tons|pounds|litres|liters|degrees|euros?|dollars?|percent|per cent|million|billion)[²³]?\b",
-    re.IGNORECASE,
-)
-CURRENCY = ("$", "€", "£", "¥")
 
 
 def find_numbers(text: str) -> list[re.Match[str]]:
     """Return the numbers in a text, except in dates and in words such as "A380".
 
-    A number from 1000 to 2099 is treated as a year, unless it has separators, a unit or a currency.
+    A number from 1000 to 2099 without separators is treated as a year.
 
-    >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2000 km, with 3 of 20 on board."
+    >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2,000 km, with 3 of 20 on board."
     >>> [number[0] for number in find_numbers(text)]
-    ['1,250.5', '2000', '3', '20']
+    ['1,250.5', '2,000', '3', '20']
     """
     dates = [date.span() for date in DATES.finditer(text)]
     return [
@@ -269,6 +262,4 @@ def find_numbers(text: str) -> list[re.Match[str]]:
         for number in NUMBER.finditer(text)
         if not any(start <= number.start() < end for start, end in dates)
         if not YEAR.fullmatch(number[0])
-        or UNIT.match(text, number.end())
-        or text[: number.start()].rstrip().endswith(CURRENCY)
     ]
