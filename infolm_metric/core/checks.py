@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 import os
-import re
 import sys
 import typing
 import warnings
@@ -13,16 +12,39 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeGuard, Union
 
-LISTED = 50  # maximum number of names in a message
 PLAIN = (bool, int, float, str)
 INPUTS = ("predictions", "references")
-SOURCES = ("source", "sources", "src", "srcs")
 # Mapping from names of inputs and settings in other libraries to names in infolm.
 NAMES_ELSEWHERE = {
     **dict.fromkeys(("candidate", "candidates", "cands", "cand", "preds"), "predictions"),
     **dict.fromkeys(("hypothesis", "hypotheses", "hyps", "hyp", "outputs"), "predictions"),
     **dict.fromkeys(("refs", "ref", "target", "targets", "label", "labels"), "references"),
-    **dict.fromkeys(("model", "model_name", "model_type", "lang"), "model_name_or_path"),
+    **dict.fromkeys(("model", "model_name", "model_type"), "model_name_or_path"),
+    "num_layers": "layer",
+}
+# Names and values in other libraries without a direct equivalent, with their replacements.
+REPLACEMENTS = {
+    **dict.fromkeys(
+        ("source", "sources", "src", "srcs"),
+        "Pass the sources as references, with task='source' of MENLI.",
+    ),
+    "return_sentence_level_score": "Scorers and metrics of `evaluate` return all 'scores'.",
+    "verbose": "Only the methods score and compute have a progress bar.",
+    **dict.fromkeys(("num_threads", "nthreads"), "Call torch.set_num_threads instead."),
+    "compute_on_cpu": "Texts always stay on the CPU. Set device='cpu' for the model.",
+    **dict.fromkeys(
+        ("dist_sync_on_step", "dist_sync_fn", "sync_on_compute", "distributed_available_fn"),
+        "Nothing replaces it, because ranks exchange scores whenever they compute.",
+    ),
+    "lang": "There is no default model for a language. Set model_name_or_path.",
+    **dict.fromkeys(
+        ("js", "jsd", "jensen_shannon", "jensen_shannon_divergence"),
+        "Use information_measure='kl_divergence' with symmetrize='jensen'.",
+    ),
+    **dict.fromkeys(
+        ("wasserstein", "wasserstein_distance", "earth_mover", "emd"),
+        "InfoLM has no such measure. BaryScore is based on the Wasserstein distance.",
+    ),
 }
 # Mapping from common names of devices and types to names in torch.
 VALUES_ELSEWHERE = {
@@ -67,6 +89,8 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     """
     names = dict(choices) if isinstance(choices, Mapping) else {name: name for name in choices}
     text = str(value).lower()
+    if text.replace("-", "_") in REPLACEMENTS:
+        return REPLACEMENTS[text.replace("-", "_")]
     text = VALUES_ELSEWHERE.get(text, text)
     matches = [name for name in names if len(text) > 2 and text in name.lower()]
     matches.sort(key=lambda name: name.lower() != text)  # an equal name first
@@ -77,9 +101,8 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
         return "Pass each name separately."
     hints = [f"Did you mean {names[matches[0]]!r}?"] if matches else []
     if every or not matches:
-        labels = [repr(name) for name in dict.fromkeys(names.values())]
-        rest = [f"and {len(labels) - LISTED} more"] if len(labels) > LISTED else []
-        hints.append("Known: " + (", ".join([*labels[:LISTED], *rest]) or "none"))
+        labels = list(map(repr, dict.fromkeys(names.values())))
+        hints.append("Known: " + (", ".join(labels) or "none"))
     return " ".join(hints)
 
 
@@ -88,9 +111,9 @@ def check_names(
 ) -> None:
     """Raise InputError for an unknown name, with the most similar known name.
 
-    >>> check_names(["lang"], ["model_name_or_path"])
+    >>> check_names(["model_type"], ["model_name_or_path"])
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown setting 'lang'. Did you mean 'model_name_or_path'?
+    infolm_metric.InputError: unknown setting 'model_type'. Did you mean 'model_name_or_path'?
     """
     for name in values:
         if name not in choices:
@@ -98,8 +121,6 @@ def check_names(
             # A call also accepts inputs, which are not among the settings checked here.
             known = equivalent in choices or equivalent in INPUTS
             hint = f"Did you mean {equivalent!r}?" if known else nearest(name, list(choices))
-            if name in SOURCES:
-                hint = "Pass the sources as references, with task='source' of MENLI."
             raise InputError(f"{problem} {name!r}. {hint}")
 
 
@@ -178,10 +199,8 @@ def check_value(name: str, value: object, annotation: object, allowed: str = "")
             return tuple(check_value(f"{name}[{i}]", part, member) for i, part in enumerate(value))
         if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
             return value
-    is_number = isinstance(value, str) and re.fullmatch(r"-?\d*,\d+", value) and float in kinds
-    remedy = ". Use a decimal point" if is_number else ""
     raise InputError(
-        f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}{remedy}", setting=name
+        f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}", setting=name
     )
 
 
@@ -236,16 +255,15 @@ def literal_words(kinds: Iterable[object]) -> list[Any]:
 
 def _is_number(value: object, number: type) -> bool:
     """Return True for a real Python, NumPy or torch scalar, except a bool."""
-    kind = type(value).__name__
     # Arrays also have __index__.
-    if getattr(value, "ndim", 0) or kind.startswith(("bool", "bytes", "complex")):
+    if getattr(value, "ndim", 0) or type(value).__name__.startswith(("bool", "bytes", "complex")):
         return False
     return hasattr(value, "__index__" if number is int else "__float__")
 
 
 def _number(name: str, value: Any, number: type) -> Any:
     try:
-        scalar = int(value) if number is int else float(value)
+        scalar = number(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):
         raise InputError(
             f"{name} must be a single number, got {value!r:.100}", setting=name
@@ -264,12 +282,8 @@ def _in_words(kinds: Collection[object]) -> str:
     """Describe the allowed types for messages."""
     words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
     words |= {str: "a string", tuple: "a list of values", NoneType: "None"}
-    if os.PathLike in map(_origin, kinds):
-        words[str] = "a name or path"
-    labels = []
+    labels: list[str] = []
     for kind in kinds:
-        if _origin(kind) is Literal:
-            labels += [repr(word) for word in typing.get_args(kind)]
-        elif _origin(kind) is not os.PathLike:
-            labels.append(words.get(_origin(kind), getattr(kind, "__name__", str(kind))))
+        name = words.get(_origin(kind), getattr(kind, "__name__", str(kind)))
+        labels += map(repr, typing.get_args(kind)) if _origin(kind) is Literal else [name]
     return " or ".join(labels)

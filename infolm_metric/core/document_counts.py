@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infolm_metric.core.checks import InputError, check_whole
-from infolm_metric.core.inputs import as_list, batches, check_text
+from infolm_metric.core.inputs import as_list, batches, check_text, check_texts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -53,19 +54,12 @@ def check_max_length(
     max_length: int | None, special_tokens: int, limit: int | None = None, texts: int = 1
 ) -> None:
     """Check that `max_length` is within the limit and leaves room for a token per text."""
-    least = special_tokens + texts
-    if max_length is not None and max_length < least:
-        content = "one token" if texts == 1 else "one token of each text"
+    least, most = special_tokens + texts, math.inf if limit is None else limit
+    if max_length is not None and not least <= max_length <= most:
+        most_words = f" and at most {most}, the model's limit" if limit else ""
         raise InputError(
-            f"max_length must be at least {least} ({content} and {special_tokens} special tokens), "
-            f"got {max_length!r}",
-            setting="max_length",
-        )
-    if max_length is not None and limit is not None and max_length > limit:
-        remedy = ". Use long_text='window' for longer texts." if texts == 1 else ""
-        raise InputError(
-            f"max_length must be at most {limit}, the model's maximum length, got "
-            f"{max_length!r}{remedy}",
+            f"max_length must be at least {least} (a token per text and {special_tokens} special "
+            f"tokens){most_words}, got {max_length!r}",
             setting="max_length",
         )
 
@@ -99,9 +93,8 @@ def tokenize(
             )
             if text.too_long and long_text == "error":
                 raise InputError(
-                    f"texts must have at most max_length={max_length!r} tokens, got {len(ids)}: "
-                    f"{texts[start + offset][:60]!r}.... Shorten the text, or set "
-                    f"long_text='truncate' or long_text='window'."
+                    f"texts must have at most max_length={max_length} tokens, got {len(ids)}: "
+                    f"{texts[start + offset]!r:.60}. Shorten the text, or set another long_text."
                 )
             if text.too_long and long_text == "truncate":
                 assert max_length is not None
@@ -131,10 +124,7 @@ def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
     False
     """
     if not hasattr(tokenizer, "all_special_ids"):
-        raise InputError(
-            "tokenizer must be a tokenizer of transformers, such as InfoLMScorer(...).tokenizer, "
-            f"got {tokenizer!r:.60}"
-        )
+        raise InputError(f"tokenizer must be a tokenizer of transformers, got {tokenizer!r:.60}")
     if tokenizer.is_fast:
         backend = tokenizer.backend_tokenizer
         if backend.truncation is not None or backend.padding is not None:  # from its last call
@@ -252,20 +242,15 @@ def count_rows(
 def _documents(rows: Iterable[tuple[int, Any]]) -> Iterator[str]:
     """Check and yield the documents in numbered rows of strings or lists of strings."""
     for position, row in rows:
-        several = isinstance(row, list | tuple | np.ndarray)
-        for index, text in enumerate(row if several else [row]):
-            name = f"corpus[{position}]" + (f"[{index}]" if several else "")
-            if not isinstance(text, str):
-                raise InputError(
-                    f"{name} must be a string, got {text!r:.60} ({type(text).__name__}). "
-                    "Remove it, use an empty string, or select a column of strings."
-                )
-            check_text(name, text)
-            yield text
+        if isinstance(row, list | tuple | np.ndarray):
+            yield from check_texts(f"corpus[{position}]", row)
+        else:
+            check_text(f"corpus[{position}]", row)
+            yield row
 
 
 def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
-    """Return the corpus as a data set with only its text column, and the name of the column."""
+    """Return the corpus as a data set, and the name of its text column."""
     from datasets import Column, Dataset, Features, IterableColumn, IterableDataset, Value
 
     sources = Dataset | IterableDataset
@@ -277,21 +262,7 @@ def _as_dataset(corpus: Any, column: str) -> tuple[Any, str]:
         texts = list(_documents(enumerate(as_list("corpus", corpus))))
         return Dataset.from_dict({"text": texts}, Features({"text": Value("string")})), "text"
     # A transform can create other columns, and the columns of a stream can be unknown.
-    if corpus.features is None or (
-        isinstance(corpus, Dataset) and corpus.format["type"] == "custom"
-    ):
+    transformed = isinstance(corpus, Dataset) and corpus.format["type"] == "custom"
+    if transformed or column not in (corpus.features or ()):
         return corpus, column
-    text_columns = [name for name, feature in corpus.features.items() if _holds_text(feature)]
-    if column not in corpus.features:
-        if column != "text" or len(text_columns) != 1:
-            raise InputError(
-                f"corpus has no column {column!r}. Select one with column= (columns with text: "
-                f"{', '.join(map(repr, text_columns)) or 'none'})."
-            )
-        (column,) = text_columns
     return corpus.with_format(None).select_columns(column), column
-
-
-def _holds_text(feature: object) -> bool:
-    values = getattr(feature, "feature", feature)  # of a list
-    return getattr(values, "dtype", None) in ("string", "large_string", "string_view")

@@ -19,15 +19,13 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from infolm_metric.core.checks import InputError
 
 STANDARD_INPUT = "-"
-# Maximum bytes per line and characters per cell, to protect against decompression bombs.
-LONGEST = 1 << 24
+LONGEST = 1 << 24  # maximum characters per cell of a table
 
 
 # Reading.
@@ -62,28 +60,15 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
     try:
         with _open(path) as stream:
             # Lines of bytes end only at line feeds, and no other UTF-8 character contains one.
-            for number, raw in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
-                if len(raw) > LONGEST:
-                    raise InputError(
-                        f"{label(path)}, line {number}: longer than {LONGEST} bytes. Write one "
-                        "text per line."
-                    )
+            for number, raw in enumerate(stream, 1):
                 line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
                 if line:
                     yield number, line.decode()
     except UnicodeDecodeError as error:
-        wide = error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        if b"\0" in error.object and not wide:
-            raise InputError(
-                f"{label(path)} is a binary file, such as a spreadsheet. Export it as UTF-8 text."
-            ) from None
-        byte = f"byte 0x{error.object[error.start]:02x}"
         raise InputError(
-            f"{label(path)}, line {number}: not valid UTF-8 ({'it is UTF-16' if wide else byte}). "
-            f"Convert the file, for example with iconv -f {'UTF-16' if wide else 'LATIN1'} -t UTF-8"
+            f"{label(path)}, line {number}: not valid UTF-8 (byte 0x{error.object[error.start]:02x}"
+            "). Convert the text with iconv -t UTF-8, or export a spreadsheet as UTF-8 text."
         ) from None
-    except IsADirectoryError:
-        raise InputError(f"{path} must be a file, but it is a folder. Pass a file in it.") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read {label(path)}: {reason}. Check the file.") from error
@@ -138,58 +123,37 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
 
     >>> check_writable("new/scores.txt")
     Traceback (most recent call last):
-    infolm_metric.InputError: cannot write new/scores.txt: no folder 'new'. Choose a file in an ...
+    infolm_metric.InputError: cannot write new/scores.txt: its folder does not exist. Choose ...
     """
-    if is_special(path):
-        return
     target = Path(os.path.realpath(path))  # follows links, possibly to a missing folder
-    if target.is_dir() or not target.parent.is_dir():
-        folder = Path(path).parent if not Path(path).is_symlink() else target.parent
-        problem = "it is a folder" if target.is_dir() else f"no folder {str(folder)!r}"
+    if not target.parent.is_dir() or (target.exists() and not target.is_file()):
+        problem = "not a regular file" if target.exists() else "its folder does not exist"
         raise InputError(f"cannot write {path}: {problem}. Choose a file in an existing folder.")
-    if not all(os.access(place, os.W_OK) for place in (target.parent, target) if place.exists()):
+    if not os.access(target.parent, os.W_OK):
         raise InputError(
             f"cannot write {path}: permission denied. Choose a folder with write permission."
         )
-    for source in map(Path, map(os.path.expanduser, inputs)):
-        if (target.is_file() and source.is_file() and source.samefile(target)) or (
-            source.is_dir() and source.resolve() in target.parents
-        ):
+    for source in map(Path, inputs):
+        folder = source.is_dir() and source.resolve() in target.parents
+        if folder or (source.is_file() and target.exists() and source.samefile(target)):
             raise InputError(
                 f"cannot write {path}: it is also an input. Choose a different output file."
             )
-
-
-def is_special(path: str | os.PathLike[str]) -> bool:
-    """Return True for a device or pipe, such as /dev/stdout.
-
-    >>> is_special(os.devnull), is_special("scores.txt"), is_special(".")
-    (True, False, False)
-    """
-    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a file atomically. An existing file keeps its mode and symbolic links.
 
     The content is written to a draft in the same folder, which replaces the file when it is
-    complete. Devices and pipes are written directly. Lone surrogates, possible in file names, are
-    escaped.
+    complete. Lone surrogates, possible in file names, are escaped.
     """
-    content = text.encode(errors="backslashreplace")
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".infolm-{secrets.token_hex(8)}.tmp")
     try:
-        if is_special(path):
-            Path(path).write_bytes(content)
-            return
-        with draft.open("wb") as file:
-            if target.exists():  # before the draft contains any data
-                shutil.copymode(target, draft)
-            file.write(content)
+        draft.write_bytes(text.encode(errors="backslashreplace"))
+        if target.exists():
+            shutil.copymode(target, draft)
         put_in_place(draft, target)
-    except BrokenPipeError:
-        raise
     except OSError as error:
         message = f"cannot write {os.fspath(path)}: {error.strerror}. Check available disk space."
         raise OSError(message) from error
@@ -203,7 +167,3 @@ def put_in_place(draft: Path, target: Path) -> None:
     with draft.open("rb") as file:
         os.fsync(file.fileno())
     os.replace(draft, target)
-    if os.name == "posix":  # flushes the new name to the disk
-        names = os.open(target.parent, os.O_RDONLY)
-        os.fsync(names)
-        os.close(names)

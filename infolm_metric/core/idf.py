@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 IDF_FORMAT, IDF_VERSION = "infolm idf table", 1
-IDF_REMEDY = "create a table with IDF.from_corpus and save it"
 
 # Numbers of token ids by fingerprint. Listing a large vocabulary takes up to a second.
 _sizes: dict[str, int] = {}
@@ -59,21 +59,16 @@ class IDF:
     digests: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        frequency = np.asarray(self.document_frequency)
-        if frequency.ndim != 1 or not np.issubdtype(frequency.dtype, np.integer):
+        frequency, documents = np.asarray(self.document_frequency), self.documents
+        whole = isinstance(documents, int | np.integer) and documents >= 1
+        is_list = frequency.ndim == 1 and np.issubdtype(frequency.dtype, np.integer)
+        if not (whole and is_list and not ((frequency < 0) | (frequency > documents)).any()):
             raise InputError(
-                "document_frequency must be a one-dimensional array of integers, "
-                f"got {frequency.dtype} of shape {frequency.shape}"
+                "document_frequency must be a one-dimensional array of integers from 0 to "
+                f"documents, a whole number >= 1, got {frequency!r:.200} and {documents!r}"
             )
-        if not isinstance(self.documents, int | np.integer) or self.documents < 1:
-            raise InputError(f"documents must be a whole number >= 1, got {self.documents!r}")
-        object.__setattr__(self, "documents", int(self.documents))
+        object.__setattr__(self, "documents", int(documents))
         frequency = frequency.astype(np.int64)
-        if frequency.size and not 0 <= frequency.min() <= frequency.max() <= self.documents:
-            raise InputError(
-                f"document_frequency must be between 0 and documents={self.documents}, "
-                f"got values from {frequency.min()} to {frequency.max()}"
-            )
         frequency.setflags(write=False)
         object.__setattr__(self, "document_frequency", frequency)
 
@@ -129,13 +124,13 @@ class IDF:
         if fingerprint != self.tokenizer:
             raise InputError(
                 f"this idf table was computed with the tokenizer {self._label}, but the model uses "
-                f"{_tokenizer_label(name, fingerprint)}. Create a table with the model's tokenizer "
+                f"{name!r} (fingerprint {fingerprint}). Create a table with the model's tokenizer "
                 "(IDF.from_corpus), or use the model that the table was created with."
             )
 
     @property
     def _label(self) -> str:
-        return _tokenizer_label(self.tokenizer_name, self.tokenizer)
+        return f"{self.tokenizer_name!r} (fingerprint {self.tokenizer})"
 
     @classmethod
     def from_corpus(
@@ -235,10 +230,7 @@ class IDF:
             "counts": self.document_frequency[ids].tolist(),
             "digests": self.digests,
         }
-        lines = (
-            f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
-            for key, value in record.items()
-        )
+        lines = (f'"{key}": {json.dumps(value)}' for key, value in record.items())
         write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
     @classmethod
@@ -248,28 +240,21 @@ class IDF:
         Raises OSError if the file cannot be read, and InputError if it is not a table, is damaged
         or has an unsupported version.
         """
-        name = repr(os.fspath(path))
-        try:
+        head: tuple[object, ...] = ()
+        table: IDF | None = None
+        with suppress(ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             record = json.loads(Path(path).read_bytes())
+            head = (record["format"], record["version"], record["fingerprint"])
             frequency = np.zeros([record["vocabulary"]], dtype=np.int64)
             frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
-            tokenizer = (record["tokenizer"], record["tokenizer_name"])
-            digests = tuple(map(str, record.get("digests", ())))
-            table = cls(record["documents"], frequency, *tokenizer, digests)
-            head = (record["format"], record["version"], record["fingerprint"])
-            if head != (IDF_FORMAT, IDF_VERSION, table.fingerprint):
-                raise InputError
-            return table
-        except OSError as error:
-            raise type(error)(
-                f"cannot read the idf table {name}: {error.strerror}. Check the path, or "
-                f"{IDF_REMEDY}"
-            ) from None
-        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
+            names = (record["tokenizer"], record["tokenizer_name"])
+            table = cls(record["documents"], frequency, *names, tuple(record.get("digests", ())))
+        if table is None or head != (IDF_FORMAT, IDF_VERSION, table.fingerprint):
             raise InputError(
-                f"{name} is damaged or is not an idf table of version {IDF_VERSION}. Update "
-                f"infolm-metric, or {IDF_REMEDY}."
-            ) from None
+                f"{os.fspath(path)!r} is damaged or is not an idf table of version {IDF_VERSION}. "
+                "Create a table with IDF.from_corpus and save it."
+            )
+        return table
 
 
 # Statistics of a corpus.
@@ -306,7 +291,3 @@ class CorpusStatistics:
         1
         """
         return min((len(table.digests) for table in self.tables.values()), default=0)
-
-
-def _tokenizer_label(name: str, fingerprint: str) -> str:
-    return f"{name or 'unnamed'!r} (fingerprint {fingerprint})"

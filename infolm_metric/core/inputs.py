@@ -25,6 +25,7 @@ OPENING = re.compile(
     r"|<\|(?:begin_of_thought|start_thinking)\|>|\u25c1think\u25b7)",
     re.IGNORECASE,
 )
+THINKING = re.compile(rf"\A{OPENING.pattern}|{CLOSING.pattern}", re.IGNORECASE)
 ANSWER = re.compile(r"<(/?)answer\s*>", re.IGNORECASE)
 CONTROL = re.compile(r"<\|\w{1,30}\|>")
 
@@ -57,7 +58,6 @@ class Pairs:
 
     predictions: list[str]
     all_references: list[list[str]]
-    several: bool = False  # lists of references were passed
 
     @classmethod
     def of(cls, pairs: Iterable[Pair]) -> Pairs:
@@ -67,8 +67,7 @@ class Pairs:
         [['the cat']]
         """
         pairs = list(pairs)
-        candidates, groups = [candidate for candidate, _ in pairs], [group for _, group in pairs]
-        return cls(candidates, groups, True)
+        return cls([candidate for candidate, _ in pairs], [group for _, group in pairs])
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -82,9 +81,7 @@ class Pairs:
         >>> Pairs(["a", "b"], [["c"], ["d"]]).part(1).predictions
         ['b']
         """
-        part = slice(start, stop)
-        predictions, references = self.predictions[part], self.all_references[part]
-        return Pairs(predictions, references, self.several)
+        return Pairs(self.predictions[start:stop], self.all_references[start:stop])
 
     @cached_property
     def references(self) -> list[list[str]]:
@@ -158,44 +155,46 @@ def check_pairs(predictions: object, references: object, *, allow_empty: bool = 
     Traceback (most recent call last):
     infolm_metric.InputError: predictions and references must have the same length, got 1 ...
     """
-    candidates = as_list("predictions", predictions)
+    candidates = check_texts("predictions", predictions)
     groups = as_list("references", references)
     if len(candidates) != len(groups):
-        remedy = ". Pass one reference, or one list of references, per prediction."
-        if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
-            remedy = (
-                f". For references in sacreBLEU's format (one list of {len(candidates)} texts per "
-                "reference set), pass list(zip(*references))."
-            )
-        sizes = counted(len(candidates), "prediction"), counted(len(groups), "reference")
-        raise InputError(
-            "predictions and references must have the same length, "
-            f"got {' and '.join(sizes)}{remedy}"
-        )
-    if allow_empty and not candidates:
-        return Pairs([], [])
-    if not candidates:
+        raise _length_error(candidates, groups)
+    if not candidates and not allow_empty:
         raise InputError("predictions and references are empty. Pass at least one pair.")
-    check_texts("predictions", candidates)
-    several, checked_groups = _is_list(groups[0]), list[list[str]]()
+    several = bool(groups) and _is_list(groups[0])
+    checked_groups = []
     for index, group in enumerate(groups):
-        name = f"references[{index}]"
         if _is_list(group) != several and (_is_list(group) or isinstance(group, str)):
-            kinds = ("a string", "a list")
             raise InputError(
-                f"references must be all strings or all lists of strings, but references[0] is "
-                f"{kinds[several]} and {name} is {kinds[not several]}. Convert them."
+                "references must be all strings or all lists of strings, but references[0] and "
+                f"references[{index}] differ. Convert them."
             )
-        if not several or not _is_list(group):
-            check_text(name, group)
-            checked_groups.append([group])
-        elif texts := check_texts(name, group):
-            checked_groups.append(texts)
-        else:
-            raise InputError(
-                f"{name} is an empty list. Pass at least one reference per prediction."
-            )
-    return Pairs(candidates, checked_groups, several)
+        checked_groups.append(_check_group(f"references[{index}]", group))
+    return Pairs(candidates, checked_groups)
+
+
+def _check_group(name: str, group: object) -> list[str]:
+    """Check a reference or a list of references, and return it as a list."""
+    if not _is_list(group):
+        check_text(name, group)
+        return [str(group)]
+    if texts := check_texts(name, group):
+        return texts
+    raise InputError(f"{name} is an empty list. Pass at least one reference per prediction.")
+
+
+def _length_error(candidates: list[str], groups: list[Any]) -> InputError:
+    remedy = "Pass one reference, or one list of references, per prediction."
+    if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
+        remedy = (
+            f"For references in sacreBLEU's format (one list of {len(candidates)} texts per "
+            "reference set), pass list(zip(*references))."
+        )
+    return InputError(
+        "predictions and references must have the same length, got "
+        f"{counted(len(candidates), 'prediction')} and {counted(len(groups), 'reference')}. "
+        f"{remedy}"
+    )
 
 
 def iterate_pairs(pairs: Iterable[object]) -> Iterator[Pair]:
@@ -211,13 +210,8 @@ def iterate_pairs(pairs: Iterable[object]) -> Iterator[Pair]:
                 f"{name} must be (candidate, reference) or (candidate, list of references), "
                 f"got {BRIEF.repr(pair)}"
             )
-        candidate, references = pair
-        check_text(f"{name}[0]", candidate)
-        texts = [references] if isinstance(references, str) else references
-        group = check_texts(f"{name}[1]", texts)
-        if not group:
-            raise InputError(f"{name}[1] is an empty list. Pass at least one reference.")
-        yield candidate, group
+        check_text(f"{name}[0]", pair[0])
+        yield pair[0], _check_group(f"{name}[1]", pair[1])
 
 
 def is_blank(text: str) -> bool:
@@ -252,9 +246,7 @@ def check_text(name: str, text: object) -> None:
     if not isinstance(text, str):
         label = "None" if text is None else f"{BRIEF.repr(text)} ({type(text).__name__})"
         remedy = "Remove the pair or use an empty string." if is_missing(text) else "Convert it."
-        if _holds_integers(text):
-            remedy += " Decode token ids with tokenizer.batch_decode (and remove -100 first)."
-        raise InputError(f"{name} must be a string, got {label}. {remedy}")
+        raise InputError(f"{name} must be a string, got {label}. {_decoding(text) or remedy}")
     if not text.isascii():
         try:
             text.encode()
@@ -265,6 +257,20 @@ def check_text(name: str, text: object) -> None:
             ) from None
 
 
+def _decoding(values: object) -> str:
+    """Return the remedy for token ids or logits, such as the predictions of a Trainer, or ""."""
+    single = True
+    while _is_list(values) and len(values):
+        values, single = next(iter(values)), False
+    if isinstance(values, bool | str) or is_missing(values):
+        return ""
+    if hasattr(values, "__index__") and not getattr(values, "ndim", 0):
+        return "Decode token ids with tokenizer.batch_decode (and replace -100 by the padding id)."
+    if hasattr(values, "__float__") and not single:
+        return "For logits, take the argmax over the vocabulary, then tokenizer.batch_decode."
+    return ""
+
+
 def is_missing(text: object) -> bool:
     """Return True for None, and for NaN and NA, which pandas uses for missing texts."""
     nan = isinstance(text, float) and text != text
@@ -273,20 +279,16 @@ def is_missing(text: object) -> bool:
 
 def as_list(name: str, values: object) -> list[Any]:
     """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
-    if isinstance(values, str | bytes):
-        raise InputError(
-            f"{name} must be a list of strings, got the string {BRIEF.repr(values)}. Wrap it in a "
-            f"list: [{BRIEF.repr(values)}]."
-        )
-    if _is_table(values):
-        raise InputError(
-            f"{name} must be a list of strings, got a table ({type(values).__name__}). Pass a "
-            "column, such as table['text']. For several columns of references, pass "
-            "list(zip(column1, column2))."
-        )
     if not _is_list(values):
         remedy = ""
-        if isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
+        if isinstance(values, str | bytes):
+            remedy = f". Wrap it in a list: [{BRIEF.repr(values)}]"
+        elif _is_table(values):
+            remedy = (
+                ". Pass a column of the table, such as table['text'], or for several columns of "
+                "references list(zip(column1, column2))"
+            )
+        elif isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
             remedy = ". Wrap it in list()"
         raise InputError(
             f"{name} must be a list of strings, got {BRIEF.repr(values)} "
@@ -320,13 +322,6 @@ def _is_table(values: object) -> bool:
     return any(hasattr(type(values), name) for name in ("columns", "column_names"))
 
 
-def _holds_integers(values: object) -> bool:
-    """Return True for an integer, or for a list, array or tensor of integers."""
-    while _is_list(values) and len(values):
-        values = next(iter(values))
-    return hasattr(values, "__index__") and not isinstance(values, bool)
-
-
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -348,7 +343,7 @@ def has_thinking(text: str) -> bool:
     >>> has_thinking("<think>Rome?</think>Paris"), has_thinking("I think Paris.")
     (True, False)
     """
-    return bool(OPENING.match(text) or CLOSING.search(text))
+    return THINKING.search(text) is not None
 
 
 def strip_thinking(text: str) -> str:

@@ -24,37 +24,32 @@ SYSTEM_COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistingui
 _TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
 # Messages by kind of warning.
 WARNING_MESSAGES = {
-    "too_long": "{count} of {texts} texts exceed the model's maximum length and were "
-    "truncated. Set long_text='window' to score them in full.",
+    "too_long": "{count} of {texts} texts exceed the model's maximum length and were truncated. "
+    "Set long_text='window' to score them in full.",
     "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
     "truncated, starting with the longer text. Shorten the texts.",
-    "no_baseline": "there is no baseline for the model and settings of the metric in combine_with. "
-    "Its scores are scaled by their bounds, so nli_weight has a larger effect than usual. Run "
-    "`infolm baseline CORPUS -o FILE` with the same settings, and pass combine_baseline=FILE "
-    "(--combine-baseline FILE).",
+    "no_baseline": "there is no baseline for the metric in combine_with, so its scores are scaled "
+    "by their bounds, and nli_weight has a larger effect than usual. Create a baseline with the "
+    "same settings (`infolm baseline CORPUS -o FILE`) and pass combine_baseline=FILE.",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens), so their "
     "scores are not meaningful. Check the input.",
     "blank_references": "blank references were left out if their candidate has other references "
     "({count} in total). Check the input if they are not padding.",
-    "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so the "
-    "model cannot distinguish texts such as 'yes' and 'no'. Set interpolation > 0, or idf=False if "
-    "the texts have more tokens.",
+    "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so texts "
+    "such as 'yes' and 'no' score equally. Set interpolation > 0, or idf=False for longer texts.",
     "indistinguishable": "{count} of {pairs} pairs of different texts have the best score, because "
-    "they differ only in masked tokens. Set interpolation > 0, or for texts with several tokens "
-    "idf=False or idf='bundled'.",
-    "zero_weight": "{count} of {texts} texts contain only tokens with an inverse document "
-    f"frequency of 0 and were weighted uniformly. Set idf to {_TABLE}.",
-    "few_weighted": "in {count} of {texts} texts, as in texts from a template, fewer than half of "
-    "the tokens have a noticeable IDF weight, so baselines of prose do not apply. Set idf=False or "
-    "idf='bundled', or create a baseline from your own texts with `infolm baseline`.",
-    "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, for example emoji or "
-    "another script, so the model cannot distinguish them. Use a model with a suitable vocabulary.",
+    "they differ only in masked tokens. Set interpolation > 0, idf=False or idf='bundled'.",
+    "zero_weight": "{count} of {texts} texts contain only tokens with an IDF of 0 and were "
+    f"weighted uniformly. Set idf to {_TABLE}.",
+    "few_weighted": "in {count} of {texts} texts, fewer than half of the tokens have a noticeable "
+    "IDF weight, as in texts from a template, so baselines of prose do not apply. Set idf=False "
+    "or 'bundled', or create a baseline from your own texts with `infolm baseline`.",
+    "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, such as emoji or "
+    "another script, and cannot be distinguished. Use a model with a suitable vocabulary.",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
-    "letters. Their scores are not meaningful because the model was trained on English prose. Use "
-    "a model trained on such texts.",
+    "letters, so their scores are not meaningful. Use a model trained on such texts.",
     "thinking": "{count} of {texts} texts contain reasoning such as <think>...</think>, which is "
-    "scored as part of the text. Remove it, or use the metric answer_check, which removes it "
-    "(strip_thinking=True).",
+    "scored as part of the text. Remove it, or use answer_check with strip_thinking=True.",
     "one_document": "IDF needs at least two distinct documents. Using uniform weights (as with "
     f"idf=False). Set idf to {_TABLE} for other weights.",
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
@@ -62,7 +57,9 @@ WARNING_MESSAGES = {
 }
 # Warnings that a result counts. It also counts all "pairs", "texts" and "tokens", and the pairs
 # with "identical" token ids.
-WARNING_KINDS = tuple(kind for kind in WARNING_MESSAGES if kind != "one_document")
+WARNING_KINDS = tuple(
+    kind for kind in WARNING_MESSAGES if kind not in ("one_document", "no_baseline")
+)
 # Kinds with false alarms, which are reported only above TOO_MANY.
 UNCERTAIN = ("unknown_tokens", "out_of_domain", "few_weighted")
 
@@ -130,7 +127,10 @@ def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
     """Issue one warning per kind, at the user's line. `messages` overrides WARNING_MESSAGES."""
     messages = {**WARNING_MESSAGES, **messages}
     totals = {name: counts.get(name, 0) for name in ("pairs", "texts")}
-    for kind, count in nonzero_counts(counts).items():
+    occurrences = nonzero_counts(counts)
+    if counts.get("no_baseline"):
+        occurrences["no_baseline"] = counts["no_baseline"]
+    for kind, count in occurrences.items():
         total = unknown_tokens(counts)[1] if kind == "unknown_tokens" else totals["texts"]
         if kind in UNCERTAIN and count <= TOO_MANY * total:
             continue
@@ -253,20 +253,26 @@ class Result(Mapping[str, Any]):
         """Return the result as the dictionary that `compute` returns.
 
         It contains means, scores, direction, signature and warnings. If `return_scores` is False,
-        the scores of the pairs are omitted. If `details` is False, only the means are returned, for
-        tools that average every value.
+        the scores of the pairs are omitted. If `details` is False, only the means are returned, as
+        floats for tools that average every value. With several scores, their names are part of the
+        keys.
 
         >>> scores = {"l1_distance": [0.5, 1.5]}
         >>> Result("infolm", scores, Signature({}), False).as_dict(details=False)
         {'infolm': 1.0}
+        >>> Result("infolm", scores, Signature({}), False, several=True).as_dict(details=False)
+        {'infolm_l1_distance': 1.0}
         """
         # A single score requested by name is returned without its name.
         unwrap = dict if self.several else lambda by_name: next(iter(by_name.values()))
-        means = {name: mean(column) for name, column in self.scores.items()}
-        result = {self.metric: unwrap(means)}
-        if self.rescaled:
-            means = {name: mean(column) for name, column in self.rescaled.items()}
-            result["rescaled"] = unwrap(means)
+        means = {
+            key: {name: mean(column) for name, column in columns.items()}
+            for key, columns in ((self.metric, self.scores), ("rescaled", self.rescaled))
+            if columns
+        }
+        if self.several and not details:
+            return {f"{key}_{name}": x for key, part in means.items() for name, x in part.items()}
+        result = {key: unwrap(part) for key, part in means.items()}
         if not details:
             return result
         if return_scores:
@@ -299,12 +305,6 @@ class Result(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._dictionary)
-
-    def __or__(self, other: Mapping[str, object]) -> dict[str, Any]:
-        return {**self, **other}
-
-    def __ror__(self, other: Mapping[str, object]) -> dict[str, Any]:
-        return {**other, **self}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import typing
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -43,12 +42,14 @@ IDF_WORDS: dict[str, bool | str] = {
 NLI_LABELS = ("entailment", "neutral", "contradiction")
 TWO_LABELS = ["entailment", "not_entailment"]
 # Patterns that match the beginning of a lowercased label name.
-LABEL_PATTERNS = {
-    "entailment": re.compile("entail"),
-    "neutral": re.compile("neutral"),
-    "contradiction": re.compile("contradict"),
-    "not_entailment": re.compile("no[nt][ _-]?entail"),
-}
+LABEL_PATTERNS = {"entailment": "entail", "neutral": "neutral", "contradiction": "contradict"}
+LABEL_PATTERNS["not_entailment"] = "no[nt][ _-]?entail"
+
+
+def setting(default: object = None, **metadata: object) -> Any:
+    """Return a field of settings with a default value and metadata (see `Settings`)."""
+    return dataclasses.field(default=default, metadata=metadata)
+
 
 IDFSetting = bool | str | os.PathLike[str] | IDF | None
 
@@ -203,44 +204,31 @@ class ModelSettings(Settings):
     model_variable: ClassVar[str] = "INFOLM_MODEL"
     not_in_signature = frozenset(("batch_size", "device", "tokenize_processes", "reuse_memory"))
 
-    model_name_or_path: str | os.PathLike[str] | None = dataclasses.field(
-        default=None, metadata={"flags": ("--model",), "signature": ""}
+    model_name_or_path: str | os.PathLike[str] | None = setting(
+        flags=("--model",), signature="", allowed="a name or path"
     )
-    model_revision: str | None = dataclasses.field(
-        default=None, metadata={"flags": ("--revision",), "signature": ""}
-    )
-    max_length: int | None = dataclasses.field(default=None, metadata={"signature": ""})
-    long_text: Literal["truncate", "window", "error"] = dataclasses.field(
-        default="truncate", metadata={"signature": ""}
-    )
+    model_revision: str | None = setting(flags=("--revision",), signature="")
+    max_length: int | None = setting(signature="")
+    long_text: Literal["truncate", "window", "error"] = setting("truncate", signature="")
     batch_size: int | Literal["auto"] = "auto"
-    device: str | None = None
-    dtype: Literal["float32", "bfloat16", "float16"] = dataclasses.field(
-        default="float32", metadata={"signature": ""}
-    )
-    tokenize_processes: int | None = dataclasses.field(default=None, metadata={"flags": ()})
-    reuse_memory: int = dataclasses.field(default=REUSED_BYTES, metadata={"flags": ()})
+    device: str | None = setting(allowed="a torch device such as 'cpu' or 'cuda:0'")
+    dtype: Literal["float32", "bfloat16", "float16"] = setting("float32", signature="")
+    tokenize_processes: int | None = setting(flags=())
+    reuse_memory: int = setting(REUSED_BYTES, flags=())
 
     def __post_init__(self) -> None:
         for name in ("device", "dtype"):  # torch.device and torch.dtype
             if type(getattr(self, name)).__module__ == "torch":
                 object.__setattr__(self, name, str(getattr(self, name)).removeprefix("torch."))
-        if isinstance(self.device, int):
-            raise InputError(
-                f"device must be a name such as 'cpu' or 'cuda:0', got {self.device!r}. "
-                f"Use device='cuda:{self.device:d}' for this GPU.",
-                setting="device",
-            )
         super().__post_init__()
-        for name in ("max_length", "batch_size"):
-            check_at_least(name, getattr(self, name), 1)
+        for name, least in {"max_length": 1, "batch_size": 1, "reuse_memory": 0}.items():
+            check_at_least(name, getattr(self, name), least)
         if self.tokenize_processes is not None:
             warn_user(
                 "tokenize_processes has no effect and will be removed. Count a large corpus with "
                 "IDF.from_corpus(num_proc=...) or `infolm idf --num-proc`.",
                 DeprecationWarning,
             )
-        check_at_least("reuse_memory", self.reuse_memory, 0)
         if self.device is not None:
             check_device(self.device)
         object.__setattr__(self, "model_name_or_path", self._model())
@@ -262,13 +250,6 @@ class ModelSettings(Settings):
         path = os.path.expanduser(name)
         if name != BUNDLED and os.path.isdir(path):
             return os.path.abspath(path)  # workers have different working directories
-        # No model on the Hub has such a name, because names have owners.
-        similar = get_close_matches(str(name).lower(), [BUNDLED], cutoff=0.75)
-        if similar and name != BUNDLED and "/" not in str(name):
-            source = "model_name_or_path" if self.model_name_or_path else self.model_variable
-            raise InputError(
-                f"unknown {source} {name!r}. Did you mean {BUNDLED!r}?", setting=source
-            )
         return str(name)
 
 
@@ -285,7 +266,7 @@ class EncodingSettings(ModelSettings):
 
     best_of_references: ClassVar[str] = "min"
 
-    idf: IDFSetting = "references"
+    idf: IDFSetting = setting("references", allowed="True, False, a word, a path or an IDF")
     multi_reference: Literal["min", "max", "mean"] = "min"
 
     def __post_init__(self) -> None:
@@ -342,20 +323,16 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
     'N'
     """
     kinds = members(field_types(settings)[field.name])
-    words = literal_words(kinds)
-    keywords: dict[str, Any] = {
-        "dest": field.name,
-        "default": None,
-        "help": descriptions(settings)[field.name].rstrip(".").replace("%", "%%"),
-    }
+    text = descriptions(settings)[field.name].rstrip(".").replace("%", "%%")
+    keywords: dict[str, Any] = {"dest": field.name, "default": None, "help": text}
     if kinds == (bool,):
         if field.default is True:  # its flag is --no-NAME
-            keywords["help"] = f"do not {keywords['help']}"
-        return {**keywords, "action": "store_false" if field.default is True else "store_true"}
+            return {**keywords, "action": "store_false", "help": f"do not {text}"}
+        return {**keywords, "action": "store_true"}
     if {int, float} & set(kinds):
         keywords |= {"type": _number_or_word, "metavar": "N"}
     else:
-        keywords["metavar"] = "WORD" if words and str not in kinds else "NAME"
+        keywords["metavar"] = "WORD" if literal_words(kinds) and str not in kinds else "NAME"
     if field.name == settings.names_field:
         keywords["action"] = "append"
     return keywords
@@ -383,11 +360,10 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
             return IDF_WORDS[value.lower()]
     path = BUNDLED_FOLDER / "idf.json" if value == BUNDLED else Path(value).expanduser()
     if not path.is_file():
-        words = ("references", "separate", "none", BUNDLED)
+        hint = nearest(value, ("references", "separate", "none", BUNDLED), every=True)
         raise InputError(
-            "idf must be 'references', 'separate', 'none', 'bundled', an IDF or the path to a "
-            f"saved table, but there is no file {str(path)!r}. Create one with `infolm idf`, or "
-            f"use a known word. {nearest(value, words)}",
+            "idf must be a known word, an IDF or the path to a table saved by `infolm idf`, but "
+            f"there is no file {str(path)!r}. {hint}",
             setting="idf",
         )
     return IDF.load(path)
@@ -407,13 +383,9 @@ class NLISettings(ModelSettings):
 
     model_variable = "INFOLM_NLI_MODEL"
 
-    labels: str | tuple[str, ...] | None = dataclasses.field(
-        default=None, metadata={"signature": ""}
-    )
-    max_length: int | None = dataclasses.field(default=None, metadata={"signature": ""})
-    long_text: Literal["truncate", "error"] = dataclasses.field(
-        default="truncate", metadata={"signature": ""}
-    )
+    labels: str | tuple[str, ...] | None = setting(signature="")
+    max_length: int | None = setting(signature="")
+    long_text: Literal["truncate", "error"] = setting("truncate", signature="")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -424,7 +396,7 @@ class NLISettings(ModelSettings):
 def parse_label(name: str) -> str:
     """Return the key in LABEL_PATTERNS that matches a label name, or "" if none matches."""
     name = name.strip().casefold()
-    return next((kind for kind, pattern in LABEL_PATTERNS.items() if pattern.match(name)), "")
+    return next((kind for kind, pattern in LABEL_PATTERNS.items() if re.match(pattern, name)), "")
 
 
 def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:

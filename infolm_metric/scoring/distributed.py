@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import torch.distributed as dist
 
 from infolm_metric.core.baselines import Baseline, most_frequent, resolve_baseline, stable_hash
-from infolm_metric.core.checks import InputError, check_known
+from infolm_metric.core.checks import InputError, check_known, warn_user
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_pairs
 from infolm_metric.core.results import Result, join_results, warn
@@ -95,14 +95,17 @@ def distributed_score(
 def score_on_ranks(
     scorer: Scorer[S],
     call: Callable[[], Call[S]],
-    ranks: str = "share",
+    ranks: str | None = "share",
     gather: str = "all",
     group: dist.ProcessGroup | None = None,
 ) -> Result | None:
-    """Score the pairs that `call` returns. If one rank fails, raise an error on all ranks."""
-    check_known("ranks", ranks, ("share", "same"))
+    """Score the pairs that `call` returns. If one rank fails, raise an error on all ranks.
+
+    If `ranks` is None, this process scores its pairs alone.
+    """
+    check_known("ranks", ranks or "share", ("share", "same"))
     check_known("gather", gather, ("all", "main"))
-    if number_of_ranks(group) == 1:
+    if ranks is None or number_of_ranks(group) == 1:
         pairs, settings, baseline, verbose = call()
         if not len(pairs):
             raise InputError("predictions and references are empty. Pass at least one pair.")
@@ -110,8 +113,7 @@ def score_on_ranks(
 
     def count() -> tuple[tuple[Run[S], Pairs, bool], _RankSummary]:
         pairs, settings, baseline, verbose = call()
-        texts = [pairs.predictions, pairs.references]
-        digest = stable_hash(texts) if ranks == "same" else ""
+        digest = stable_hash([pairs.predictions, pairs.references])
         run = scorer.prepare(settings, baseline=baseline)
         kind = "a list" if settings.several else "one name"
         signature = run.signature.with_fields({"requested scores": kind})
@@ -119,19 +121,13 @@ def score_on_ranks(
         return (run, pairs, verbose), _RankSummary(digest, signature, statistics, counts)
 
     (run, pairs, verbose), summaries = _run_on_all_ranks(count, group)
-    _check_same_signature(summaries)
-    if not any(summary.counts for summary in summaries):
-        raise InputError(
-            "predictions and references are empty on every rank. Pass at least one pair."
-        )
+    _check_summaries(summaries, ranks)
     if ranks == "same":
-        rank, first = dist.get_rank(group), summaries[0]
-        statistics, counts = first.statistics, first.counts
-        pairs = pairs.part(*(len(pairs) * number // len(summaries) for number in (rank, rank + 1)))
-    else:
-        statistics = sum((summary.statistics for summary in summaries), CorpusStatistics())
-        counts = sum((summary.counts for summary in summaries), Counter[int]())
-
+        edges = [len(pairs) * rank // len(summaries) for rank in range(len(summaries) + 1)]
+        rank, summaries = dist.get_rank(group), summaries[:1]
+        pairs = pairs.part(edges[rank], edges[rank + 1])
+    counts = sum((summary.counts for summary in summaries), Counter[int]())
+    statistics = sum((summary.statistics for summary in summaries), CorpusStatistics())
     run = run.with_statistics(statistics)
 
     def score() -> tuple[Any, Result | None]:
@@ -157,27 +153,36 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
     if processes not in ("", "1"):
         raise RuntimeError(
             f"there are {processes} processes (WORLD_SIZE), but torch.distributed is not "
-            "initialized. Create an accelerate.Accelerator or call "
-            "torch.distributed.init_process_group first, so that the processes can exchange scores."
+            "initialized. Call torch.distributed.init_process_group or use accelerate."
         )
     return 1
 
 
-def _check_same_signature(summaries: list[_RankSummary]) -> None:
+def _check_summaries(summaries: list[_RankSummary], ranks: str) -> None:
     """Check that ranks have equal signatures and, with ranks="same", equal pairs."""
-    first = summaries[0]
+    first, last = summaries[0], len(summaries) - 1
+    same = [summary.digest == first.digest for summary in summaries]
     for rank, summary in enumerate(summaries):
         if difference := first.signature.differences(summary.signature):
             raise InputError(
                 f"rank {rank} would score differently from rank 0: {difference}. Use the "
                 "same settings, model and package versions on all ranks."
             )
-        if summary.digest != first.digest:
+        if ranks == "same" and not same[rank]:
             raise InputError(
                 f'ranks="same" needs the same pairs on every rank, but the '
                 f"{summary.counts.total()} pairs on rank {rank} differ from the "
                 f'{first.counts.total()} pairs on rank 0. Use ranks="share" for different pairs.'
             )
+    if not any(summary.counts for summary in summaries):
+        raise InputError(
+            "predictions and references are empty on every rank. Pass at least one pair."
+        )
+    if ranks == "share" and all(same):
+        warn_user(
+            f"ranks 0 to {last} have the same {first.counts.total()} pairs, and every rank's pairs "
+            'are counted. If each rank has all pairs, as after gathering, use ranks="same".'
+        )
 
 
 def _run_on_all_ranks(

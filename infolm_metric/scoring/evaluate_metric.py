@@ -13,13 +13,12 @@ from typing import Any, ClassVar
 
 import datasets
 import evaluate
-import numpy as np
 from evaluate.utils import is_progress_bar_enabled
 
 from infolm_metric.core.baselines import resolve_baseline
-from infolm_metric.core.checks import INPUTS, InputError, check_names
+from infolm_metric.core.checks import INPUTS, InputError, check_names, check_value
 from infolm_metric.core.inputs import Pairs, check_pairs
-from infolm_metric.core.results import Result, warn
+from infolm_metric.core.results import warn
 from infolm_metric.core.settings import field_types
 from infolm_metric.scoring.distributed import Call, score_on_ranks
 from infolm_metric.scoring.scorer import Scorer
@@ -32,7 +31,6 @@ _FEATURES = [  # one reference per prediction, or a list of references
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
 # Lock of the added pairs of all metrics. Instances with a lock could not be pickled.
 _ADDED_LOCK = threading.Lock()
-_PROCESSES = {"num_process": 1, "process_id": 0}  # defaults of evaluate.load
 _SOFTWARE = """\
 @software{infolm_metric,
   title = {infolm: {InfoLM}, {BaryScore}, {BERTScore} and {MENLI} for {Hugging Face} evaluate},
@@ -44,11 +42,9 @@ _SOFTWARE = """\
 _INPUTS_DESCRIPTION = """
 Args:
     predictions (list of str): the texts to score, at least one.
-    references (list of str, or list of lists of str): one reference per prediction, or a non-empty
-        list of references per prediction.
+    references (list of str, or list of lists of str): one or several references per prediction.
 
-`compute` accepts settings as keyword arguments. Settings passed to `evaluate.load` or the class are
-the defaults for `compute`.
+`compute` accepts settings as keyword arguments.
 """
 
 
@@ -73,19 +69,17 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def __init__(self, config_name: str | None = None, **settings: object) -> None:
         if config_name not in (None, "default"):
             raise InputError(
-                f"config_name must be None, got {config_name!r}. There are no configurations, so "
-                'pass settings as keyword arguments, such as model_name_or_path="bundled".'
+                f"config_name must be None, got {config_name!r}. Pass settings by keyword, such as "
+                'model_name_or_path="bundled".'
             )
         parameters = inspect.getfullargspec(evaluate.Metric.__init__).args
         options = {name: settings.pop(name) for name in parameters if name in settings}
-        for name, default in _PROCESSES.items():
-            if options.get(name, default) != default:
-                raise InputError(
-                    f"{name} must be {default}, got {options[name]!r}. Sharing pairs between "
-                    "processes through files is not supported. Start the processes with torchrun "
-                    'or accelerate launch instead, and call compute with ranks="share" (each '
-                    'process has different pairs) or ranks="same" (each process has all pairs).'
-                )
+        if options.get("num_process", 1) != 1 or options.get("process_id", 0) != 0:
+            raise InputError(
+                "num_process must be 1 and process_id 0. Start the processes with torchrun or "
+                'accelerate launch, and call compute with ranks="share" (each process has '
+                'different pairs) or ranks="same" (each process has all pairs).'
+            )
         self.scorer = self.scorer_type(**settings)
         self._added: list[Pairs] = []
         super().__init__(config_name, **options)
@@ -136,55 +130,39 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
     # evaluate appends the inputs description to the docstrings of the next three methods.
 
-    def add(
-        self,
-        *positional: object,
-        prediction: object = None,
-        reference: object = None,
-        **inputs: object,
-    ) -> None:
+    def add(self, *, prediction: object = None, reference: object = None, **inputs: object) -> None:
         """Add one prediction and its reference or references for `compute`.
 
         `prediction` is a string. `reference` is a string or a list of strings. `inputs` may contain
         `predictions` and `references`, the argument names in `evaluate.combine`. Raises InputError
-        if an argument is invalid or positional (`positional`), or conflicts with the pairs already
-        added.
+        if an argument is invalid.
         """
-        if positional:
-            raise keywords_error("add(prediction=..., reference=...)")
-        pair = {"predictions": prediction, "references": reference}
         check_names(inputs, INPUTS, "add got an unknown argument")
-        for name, value in inputs.items():
+        pair = {"predictions": prediction, "references": reference}
+        for name in inputs:
             if pair[name] is not None:
                 raise InputError(f"add got both {name.removesuffix('s')} and {name}. Pass one.")
-            pair[name] = value
-        pairs = self._check([pair["predictions"]], [pair["references"]])
-        with _ADDED_LOCK:
-            self._added.append(pairs)
+        pair |= inputs
+        self._add(check_pairs([pair["predictions"]], [pair["references"]]))
 
     def add_batch(
-        self,
-        *positional: object,
-        predictions: object = None,
-        references: object = None,
-        **inputs: object,
+        self, *, predictions: object = None, references: object = None, **inputs: object
     ) -> None:
         """Add predictions and their references for `compute`.
 
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
-        list of references per prediction. Raises InputError if an argument is invalid, unknown
-        (`inputs`) or positional (`positional`), or conflicts with the pairs already added.
+        list of references per prediction. Raises InputError if an argument is invalid or unknown.
         """
-        if positional:
-            raise keywords_error("add_batch(predictions=..., references=...)")
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
-        if pairs := self._check(predictions, references, allow_empty=True):
-            with _ADDED_LOCK:
-                self._added.append(pairs)
+        self._add(check_pairs(predictions, references, allow_empty=True))
+
+    def _add(self, pairs: Pairs) -> None:
+        with _ADDED_LOCK:
+            self._added.append(pairs)
 
     def compute(
         self,
-        *positional: object,
+        *,
         predictions: object = None,
         references: object = None,
         ranks: str | None = None,
@@ -198,13 +176,12 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Score the added pairs and the pairs in this call. On success, remove the added pairs.
 
         Args:
-            *positional: rejected. Pass all arguments by keyword.
             predictions: a list of strings. None if all pairs have already been added.
             references: one reference, or a list of references, per prediction.
             ranks: "share" or "same", as in `distributed_score`. None: score on one process.
             gather: "all" or "main", as in `distributed_score`.
             return_scores: whether to return the score of each pair.
-            details: if False, return only the means, for tools that average every value.
+            details: if False, return only the means as floats, for tools that average every value.
             rescale_with_baseline: True, False or a file written by `infolm baseline`.
             verbose: show a progress bar.
             **settings: settings for this call.
@@ -217,8 +194,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 pairs are kept.
             OSError: the model cannot be found.
         """
-        if positional:
-            raise keywords_error("compute(predictions=..., references=...)")
         added = list(self._added)  # another thread may add more pairs meanwhile
 
         def call() -> Call[Any]:
@@ -226,33 +201,22 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             check_names(settings, names, "compute got an unknown argument")
             flags = {"return_scores": return_scores, "details": details, "verbose": verbose}
             for name, value in flags.items():
-                if not isinstance(value, bool | np.bool_):
-                    raise InputError(f"{name} must be True or False, got {value!r}")
+                check_value(name, value, bool)
             call_settings = self.scorer.settings.replace(**settings)
             baseline = resolve_baseline(call_settings.metric, rescale_with_baseline)
             parts = list(added)
             if any(texts is not None for texts in (predictions, references)):
-                parts.append(self._check(predictions, references, ranks is not None))
-            progress = verbose and is_progress_bar_enabled()
-            texts = [text for part in parts for text in part.predictions]
-            groups = [group for part in parts for group in part.all_references]
-            pairs = Pairs(texts, groups, True)
-            return Call(pairs, call_settings, baseline, progress)
+                parts.append(check_pairs(predictions, references, allow_empty=ranks is not None))
+            pairs = Pairs.of(
+                pair
+                for part in parts
+                for pair in zip(part.predictions, part.all_references, strict=True)
+            )
+            return Call(pairs, call_settings, baseline, verbose and is_progress_bar_enabled())
 
-        result: Result | None
-        if ranks is not None:
-            result = score_on_ranks(self.scorer, call, ranks, gather or "all")
-        elif gather is not None:
+        if gather is not None and ranks is None:
             raise InputError(f'gather={gather!r} needs ranks="share" or ranks="same"')
-        else:
-            pairs, call_settings, baseline, progress = call()
-            if not len(pairs):
-                raise InputError(
-                    "compute needs at least one pair. Pass predictions and references, or call "
-                    "add or add_batch first."
-                )
-            run = self.scorer.prepare(call_settings, pairs.texts_by_side, baseline)
-            result = run.score(pairs, progress)
+        result = score_on_ranks(self.scorer, call, ranks, gather or "all")
         if result is not None:
             # If warnings are errors, this raises, and the added pairs are kept.
             warn(result.counts, self.scorer.warning_messages)
@@ -260,19 +224,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         with _ADDED_LOCK:
             self._added[:] = [part for part in self._added if id(part) not in scored]
         return None if result is None else result.as_dict(return_scores, details)
-
-    def _check(self, predictions: object, references: object, allow_empty: bool = False) -> Pairs:
-        """Return checked pairs. Raise InputError if they cannot be mixed with the added pairs."""
-        pairs = check_pairs(predictions, references, allow_empty=allow_empty)
-        first = next(iter(self._added), pairs) if pairs else pairs
-        remedy = "call compute first to score the pairs already added"
-        if first.several != pairs.several:
-            kinds = ("strings", "lists of strings")
-            raise InputError(
-                f"references must be {kinds[not pairs.several]}, like the references already "
-                f"added, got {kinds[pairs.several]}. Convert them, or {remedy}."
-            )
-        return pairs
 
 
 def _addresses() -> dict[str, Any]:
@@ -290,8 +241,3 @@ def read_documentation(text: str) -> tuple[str, str, str]:
     pattern = r"\n(?:Description|Citation|Examples):(?=\n)"
     _, description, citation, examples = re.split(pattern, text)
     return description.lstrip(), citation, examples
-
-
-def keywords_error(call: str) -> InputError:
-    """Return the error for positional arguments, which evaluate does not support."""
-    return InputError(f"positional arguments are not supported. Use keywords: {call}")

@@ -39,12 +39,13 @@ from infolm_metric.core.inputs import (
     iterate_pairs,
 )
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
-from infolm_metric.core.settings import Settings, ordered_fields
+from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
 
 STREAMED_PAIRS = 256  # pairs of a stream that are read and scored together
 COUNTED_PAIRS = 1024  # pairs whose documents are counted together
 CHUNK_PAIRS = 1024  # pairs scored at a time
+LARGEST_SCORE = 1e300  # larger scores have overflowed
 
 S = TypeVar("S", bound=Settings)
 # Function that is called with the completed fraction of a chunk.
@@ -75,23 +76,18 @@ class Scorer(ABC, Generic[S]):
 
     def __init__(self, settings: S | None = None, **changed: object) -> None:
         if settings is None:
-            self.settings = self.settings_type.of(**changed)
-        elif isinstance(settings, self.settings_type):
-            self.settings = settings.replace(**changed)
-        else:
-            raise InputError(
-                f"settings must be {self.settings_type.__name__}, got {settings!r:.80}"
-            )
+            settings, changed = self.settings_type.of(**changed), {}
+        if not isinstance(settings, self.settings_type):
+            raise InputError(f"settings must be {self.settings_type.__name__}, got {settings!r}")
+        self.settings = settings.replace(**changed)
         self.lock = threading.RLock()  # one call at a time, because calls share the model and cache
         self.unload()
 
     def __repr__(self) -> str:
         """Return the class name and all settings that differ from the defaults."""
-        defaults = type(self.settings)()
-        names = (field.name for field in ordered_fields(type(defaults)))
-        values = ((name, getattr(self.settings, name)) for name in names)
-        labels = (f"{name}={value!r}" for name, value in values if value != getattr(defaults, name))
-        return f"{type(self).__name__}({', '.join(labels)})"
+        fields, defaults = vars(self.settings), vars(type(self.settings)())
+        changed = [f"{name}={x!r}" for name, x in fields.items() if x != defaults[name]]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle only the settings. Each copy loads its own model."""
@@ -165,24 +161,17 @@ class Scorer(ABC, Generic[S]):
 
         return scores()
 
-    def signature(
-        self,
-        settings: S | None = None,
-        statistics: CorpusStatistics | None = None,
-        **changed: object,
-    ) -> Signature:
+    def signature(self, settings: S | None = None, **changed: object) -> Signature:
         """Return the signature, which contains everything that can change a score.
 
         It consists of "name:value" fields joined by "|", including versions, with floats in full
         precision. For the same inputs, scores with equal signatures agree within float32 tolerance.
         Model weights are not loaded.
 
-        `settings` and `changed` override the scorer's settings. With corpus `statistics`, the
-        signature contains the weighting scheme. Raises InputError if a setting is
+        `settings` and `changed` override the scorer's settings. Raises InputError if a setting is
         unknown or invalid.
         """
-        settings = (self.settings if settings is None else settings).replace(**changed)
-        return self.prepare(settings, statistics).signature
+        return self.prepare((settings or self.settings).replace(**changed)).signature
 
     def matrix(
         self, candidates: object, references: object, settings: S | None = None, **changed: object
@@ -196,7 +185,7 @@ class Scorer(ABC, Generic[S]):
         a GPU. With idf="references", documents are counted in `references`. `settings` and
         `changed` override the scorer's settings. Raises the same errors as `score`.
         """
-        settings = (self.settings if settings is None else settings).replace(**changed)
+        settings = (settings or self.settings).replace(**changed)
         inputs = {"candidates": candidates, "references": references}
         texts = {side: check_texts(side, column) for side, column in inputs.items()}
         for side, column in texts.items():
@@ -243,7 +232,7 @@ class Scorer(ABC, Generic[S]):
         rescaled. Raises an error if the model cannot be found or does not fit the settings.
         """
         with self.lock:
-            run = self.make_run(self.settings if settings is None else settings, baseline)
+            run = self.make_run(settings or self.settings, baseline)
             if corpus is None:
                 return run
             counted = corpus if isinstance(corpus, CorpusStatistics) else run.count(corpus)
@@ -345,8 +334,7 @@ class Run(ABC, Generic[S]):
             fields[name] = value
             if name == "idf" and settings.idf_sides and self.statistics.tables:
                 fields["weights"] = self.weights
-        fields |= self.model_fields()
-        fields |= {"infolm": __version__}
+        fields |= {**self.model_fields(), "infolm": __version__}
         fields |= {"transformers": transformers.__version__, "torch": torch.__version__}
         signature = Signature(fields, self.default_fields(settings_fields))
         return self.baseline.sign(signature) if self.baseline else signature
@@ -362,6 +350,12 @@ class Run(ABC, Generic[S]):
                     name_stats.check_best(best[name])
             self.check(pairs)
             whole = self._score_chunks(pairs, verbose)
+        for name, column in whole.scores.items():
+            if max(column) > LARGEST_SCORE:
+                raise InputError(
+                    f"{name} is too large for a float with these settings, got {max(column):.3g}. "
+                    "Use a smaller alpha or beta, or a higher temperature."
+                )
         rescaled = {}
         for name, column in whole.scores.items() if stats else ():
             rescaled[name] = [
@@ -386,14 +380,13 @@ class Run(ABC, Generic[S]):
         quiet = not verbose or len(pairs) == 1
         with tqdm(total=len(pairs), unit="pair", desc=self.settings.metric, disable=quiet) as bar:
             for chunk in self.chunks(pairs):
-                start, size = done, len(chunk)
 
-                def progress(fraction: float, start: int = start, size: int = size) -> None:
+                def progress(fraction: float, start: int = done, size: int = len(chunk)) -> None:
                     bar.update(start + int(size * fraction) - bar.n)
 
                 parts.append(self.score_chunk(chunk, progress))
-                done += size
-                bar.update(done - bar.n)
+                progress(1.0)
+                done += len(chunk)
         return ChunkScores.join(parts)
 
     def summary(

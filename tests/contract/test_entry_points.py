@@ -132,7 +132,7 @@ def test_distributed_score(scorer, expected):
 
 
 def test_a_run_of_parts(scorer, expected):
-    pairs = Pairs(CANDIDATES, GROUPS, True)
+    pairs = Pairs(CANDIDATES, GROUPS)
     run = scorer.prepare(corpus=pairs.texts_by_side)
     parts = [run.score(part).scores for part in (pairs.part(0, 2), pairs.part(2))]
     scores = {name: [*parts[0][name], *parts[1][name]] for name in parts[0]}

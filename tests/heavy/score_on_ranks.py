@@ -8,12 +8,15 @@ default). Environment variables name the models.
 
 import pickle
 import sys
+import warnings
 from pathlib import Path
 
 import torch.distributed as dist
 
 from infolm_metric import (
     MENLI,
+    AnswerCheck,
+    AnswerCheckScorer,
     BaryScore,
     BaryScorer,
     BERTScore,
@@ -32,6 +35,7 @@ METRIC_TYPES = {
     "baryscore": (BaryScore, BaryScorer),
     "bertscore": (BERTScore, BERTScorer),
     "menli": (MENLI, MENLIScorer),
+    "answer_check": (AnswerCheck, AnswerCheckScorer),
     "toy": (Toy, ToyScorer),
 }
 
@@ -46,6 +50,11 @@ def outcome(case, rank):
         if case.get("call", "scorer") == "scorer":
             result = distributed_score(scorer_type(**settings), *pairs.values(), **options)
             return result and result.as_dict()
+        if case["call"] == "warnings":
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                distributed_score(scorer_type(**settings), *pairs.values(), **options)
+            return [str(warning.message) for warning in caught]
         if case["call"] == "torchmetrics":
             return by_torchmetrics(*pairs.values())
         metric = metric_type(**settings)

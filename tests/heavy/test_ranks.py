@@ -54,6 +54,7 @@ CASES = {
     "baryscore": case(0, 4, 7, references=GROUPS, metric="baryscore", settings={"layers": 2}),
     "bertscore": case(0, 4, 7, metric="bertscore", settings={"layer": 1, "idf": True}),
     "menli": case(0, 4, 7, references=GROUPS, **FORMULAS),
+    "answer_check": case(0, 4, 7, references=GROUPS, metric="answer_check", **METRIC, **SHARE),
     # IDF of the combined metric is counted on all ranks.
     "menli, combined": case(0, 3, 7, metric="menli", settings={"combine_with": "infolm"}),
     "a metric without a model": case(0, 2, 7, references=GROUPS, **TOY, **METRIC, **SHARE),
@@ -67,6 +68,12 @@ MAIN_ONLY = {
 BATCHES = {
     "uneven": case(0, 5, 7, call="torchmetrics"),
     "a rank without batches": case(0, 7, 7, call="torchmetrics"),
+}
+WARNED = {"call": "warnings"}
+GATHERED = {
+    "all pairs on every rank, as after gathering": {**ALL, **WARNED},
+    "different pairs": case(0, 4, 7, **WARNED),
+    "all pairs, divided by the ranks": {**ALL, **SAME, **WARNED},
 }
 MISSING = {"on_rank": {1: {"model_name_or_path": "./no/such/model"}}}
 FAILING = {
@@ -111,7 +118,7 @@ def outcomes(models, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     scorer = InfoLMScorer(model_name_or_path=models["INFOLM_MODEL"], idf=False)
     scorer.make_baseline([*PREDICTIONS, *REFERENCES], 5, 2).save(folder / BASELINE)
-    cases = {**MAIN_ONLY, **BATCHES, **FAILING, **INVALID, **CASES}
+    cases = {**MAIN_ONLY, **BATCHES, **GATHERED, **FAILING, **INVALID, **CASES}
     (folder / "cases.pickle").write_bytes(pickle.dumps(cases))
     program = ROOT / "tests/heavy/score_on_ranks.py"
     environment = {**models, "OMP_NUM_THREADS": "1"}
@@ -151,6 +158,13 @@ def test_torchmetrics_batches_get_the_score_of_all_pairs_of_all_ranks(outcomes, 
     expected = [score_alone({"shares": epoch})["infolm"] for epoch in (shares, first)]
     for results in outcomes[1]:
         assert results[name] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", GATHERED)
+def test_ranks_that_share_identical_pairs_are_warned_to_use_same(outcomes, name):
+    for messages in outcomes[1]:
+        warned = [message for message in messages[name] if 'use ranks="same"' in message]
+        assert len(warned) == ("gathering" in name)
 
 
 @pytest.mark.parametrize("name", FAILING)

@@ -90,7 +90,6 @@ def test_reference_columns_may_mix_strings_and_lists(file):
     assert list(tables.Source(path, lambda: tables.read_rows(path), None, ["x", "y"])) == pairs
 
 
-LONG_LINE = b"a,b\n" + b"x" * (files.LONGEST + 1)
 MANY_LINES = b'a,b\n"' + b"x\n".rjust(1000) * (files.LONGEST // 999)
 
 
@@ -116,10 +115,8 @@ BAD_TABLES = [
     ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: expected 2 cells"),
     ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
     ("a.json", "[]", "jq -c '.[]' FILE"),
-    ("a.csv", b"PK\x03\x04\x00\x8f", "a.csv is a binary file, such as a spreadsheet. Export it"),
-    ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "line 1: not valid UTF-8 (it"),
-    ("a.csv", codecs.BOM_UTF16_BE + "a,b\n".encode("utf-16-be"), "iconv -f UTF-16 -t UTF-8"),
-    ("a.csv.gz", gzip.compress(LONG_LINE, 1, mtime=0), "line 2: longer"),
+    ("a.csv", b"PK\x03\x04\x00\x8f", "not valid UTF-8 (byte 0x8f). Convert the text"),
+    ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "export a spreadsheet as UTF-8"),
     ("a.csv.gz", gzip.compress(MANY_LINES, 1, mtime=0), "larger than field limit"),
     ("a.csv.gz", b"candidate", "Not a gzipped file"),
     ("a.jsonl.gz", gzip.compress(b"candidate", mtime=0)[:-9], "cannot read"),
@@ -360,22 +357,12 @@ def test_overwriting_a_link_preserves_it_and_the_mode_of_its_target(tmp_path):
     assert len(os.listdir(tmp_path)) == 2
 
 
-def test_devices_and_pipes_are_written_directly(tmp_path):
-    for path in (os.devnull, tmp_path / "pipe"):
-        if path != os.devnull:
-            os.mkfifo(path)
-            reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        files.check_writable(path)
-        files.write_text(path, "text")
-        assert not os.path.isfile(path)
-    assert os.read(reader, 99) == b"text"
-    os.close(reader)
-
-
 OUTPUTS = [
-    (".", "it is a folder"),
-    ("no/file.txt", "no folder 'no'"),
-    ("dangling", "no folder"),
+    (".", "not a regular file"),
+    ("pipe", "not a regular file"),
+    (os.devnull, "not a regular file"),
+    ("no/file.txt", "folder does not exist"),
+    ("dangling", "folder does not exist"),
     ("input.txt", "it is also an input"),
     ("same.txt", "it is also an input"),
     ("data/new.txt", "it is also an input"),
@@ -387,6 +374,7 @@ OUTPUTS = [
 def test_unwritable_outputs_are_rejected(tmp_path, monkeypatch, output, words):
     monkeypatch.chdir(tmp_path)
     Path("data").mkdir()
+    os.mkfifo("pipe")
     Path("input.txt").touch()
     Path("same.txt").hardlink_to("input.txt")
     Path("dangling").symlink_to("/nonexistent/folder/file")

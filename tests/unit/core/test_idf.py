@@ -125,7 +125,6 @@ CORPORA = {
     "column": lambda texts: Dataset.from_dict({"x": texts})["x"],
     "nested column": lambda texts: Dataset.from_dict({"x": [{"y": t} for t in texts]})["x"]["y"],
     "data set": lambda texts: Dataset.from_dict({"n": [0] * len(texts), "text": texts}),
-    "only text column": lambda texts: Dataset.from_dict({"n": [0] * len(texts), "x": texts}),
     "shuffled": lambda texts: Dataset.from_dict({"text": texts}).shuffle(seed=0),
     "formatted": lambda texts: Dataset.from_dict({"text": texts}).with_format("numpy"),
     "transformed": lambda texts: Dataset.from_dict(
@@ -177,12 +176,16 @@ INVALID = {
     "None in a column": (LATE, InputError, rf"corpus\[{DOCUMENTS_PER_ROW}\]"),
     "None in a stream": (LATE.to_iterable_dataset(), InputError, rf"corpus\[{DOCUMENTS_PER_ROW}\]"),
     "lone surrogate": (["a", "\ud800"], InputError, r"corpus\[1\].*surrogate"),
-    "a string": ("a b", InputError, "got the string"),
+    "a string": ("a b", InputError, "Wrap it in a list"),
     "number": (5, InputError, "list of strings"),
     "splits": (datasets.DatasetDict(train=LATE), InputError, r"corpus\['train'\]"),
-    "a column of numbers": (Dataset.from_dict({"text": [1]}), InputError, "column of strings"),
+    "numbers": (
+        Dataset.from_dict({"text": [1]}),
+        InputError,
+        "must be a string, got 1",
+    ),
     "a data frame": (pd.DataFrame({"text": ["a"]}), InputError, "DataFrame"),
-    "two text columns": (TWO_COLUMNS, InputError, r"column=.*: 'x', 'y'\)"),
+    "another column": (TWO_COLUMNS, InputError, r"'text', only 'x', 'y', 'n'\. .*column="),
     "an unknown column of a stream": (UNKNOWN_COLUMN, InputError, "'text', only 'x'"),
 }
 
@@ -354,13 +357,12 @@ def test_a_damaged_file_is_rejected_or_loads_the_same_table(saved, tmp_path, dam
     try:
         assert IDF.load(path) == TABLE
     except InputError as error:
-        assert str(path) in str(error) and "create a table" in str(error)
+        assert str(path) in str(error) and "Create a table" in str(error)
 
 
 def test_errors_name_the_missing_path(tmp_path):
-    for path, error in ((tmp_path / "no.json", FileNotFoundError), (tmp_path, IsADirectoryError)):
-        with pytest.raises(error, match=f"the idf table '{path}': .*create a table"):
-            IDF.load(path)
+    with pytest.raises(FileNotFoundError, match="missing.json"):
+        IDF.load(tmp_path / "missing.json")
     with pytest.raises(OSError, match="nowhere"):
         TABLE.save(tmp_path / "nowhere" / "idf.json")
 
@@ -396,16 +398,6 @@ IDF_FORMS = ["references", "separate", False]
 def corpus_statistics(pairs, sides=("candidates", "references")):
     texts = {"candidates": pairs.predictions, "references": pairs.flat_references}
     return CorpusStatistics({side: IDF.from_corpus(texts[side], TOKENIZER) for side in sides})
-
-
-@given(st.lists(st.sampled_from(CORPUS), min_size=1, max_size=30), st.integers(0, 29))
-def test_statistics_of_parts_add_up(texts, cut):
-    pairs = Pairs.of((text, [text, f"{text} e"]) for text in texts)
-    halves = [part for part in (pairs.part(0, cut), pairs.part(cut)) if len(part)]
-    whole, *parts = map(corpus_statistics, (pairs, *halves))
-    total = sum(parts, CorpusStatistics())
-    assert total.tables == whole.tables and total.distinct_documents == whole.distinct_documents
-    assert total.tables["references"].documents == sum(pairs.counts)
 
 
 @given(st.lists(st.tuples(WORD, WORD), min_size=1, max_size=14), st.sampled_from(IDF_FORMS))

@@ -241,7 +241,7 @@ INVALID = [
     (("LABEL_0", "LABEL_1", "LABEL_2"), {}, "pass its labels in output order"),
     (LABELS, {"labels": ("entailment", "not_entailment")}, "must name the 3 outputs"),
     (LABELS, {"max_length": 4}, "max_length must be at least 5 .* 3 special .* got 4"),
-    (LABELS, {"max_length": 41}, "max_length must be at most 40, .* got 41"),
+    (LABELS, {"max_length": 41}, "max_length must be .* at most 40, .* got 41"),
     (LABELS, {"long_text": "error"}, "tokens together, more than max_length=40: .* long_text"),
 ]
 
@@ -333,7 +333,7 @@ def test_without_a_baseline_scores_are_scaled_by_their_bounds(scorer, tiny_bert)
     for other, best, worst in ((infolm, 0, 1), (baryscore, 0, 4), (bertscore, 1, -1)):
         with pytest.warns(UserWarning, match="infolm baseline CORPUS"):
             result = scorer.score(CANDIDATES, FIRST, combine_with=other.settings, nli_weight=0)
-        assert result["warnings"]["no_baseline"] == len(CANDIDATES)
+        assert result.counts["no_baseline"] == len(CANDIDATES)
         scores = np.array(other.score(CANDIDATES, FIRST)["scores"])
         expected = (scores - worst) / (best - worst)
         expected[EMPTY] = 0
@@ -358,7 +358,7 @@ def test_one_command_makes_the_baselines_of_both_metrics(scorer, tiny_bert, tmp_
     expected[EMPTY] = 0
     assert result["scores"] == pytest.approx(expected, abs=1e-6)
     assert len(result["rescaled_scores"]) == len(CANDIDATES)
-    assert "no_baseline" not in result["warnings"]
+    assert not result.counts["no_baseline"]
 
 
 def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
@@ -407,7 +407,7 @@ def test_warnings_of_both_metrics_are_reported(scorer, bundled):
     candidates, groups = [LONG, ""], [["A dog.", "Rain fell.", LONG], ["A dog.", "Rain."]]
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(candidates, groups, combine_with=other, max_length=20)
-    assert result["warnings"] == {"no_baseline": 2, "too_long": 2, "too_long_pairs": 3, "empty": 1}
+    assert result["warnings"] == {"too_long": 2, "too_long_pairs": 3, "empty": 1}
     messages = " ".join(str(warning.message) for warning in caught)
     assert "2 of 7 texts" in messages and "3 pairs" in messages
     # The tokenizers differ, so each fraction is computed from one tokenizer's tokens.

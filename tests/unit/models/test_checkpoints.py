@@ -83,7 +83,7 @@ def test_max_length_must_be_within_the_limits_of_the_model(tiny_models, tmp_path
     checkpoint = open_model(tmp_path / "m")  # the limit of the tokenizer is below the model's
     assert [checkpoint.text_limit(length) for length in (None, 3, 23, 40)] == [23, 3, 23, 40]
     for length, word in ((2, "at least 3"), (41, "at most 40")):
-        with pytest.raises(InputError, match=f"max_length must be {word}.*got {length}"):
+        with pytest.raises(InputError, match=f"max_length must be .*{word}.*got {length}"):
             checkpoint.text_limit(length)
     unlimited = replace(checkpoint, limit=None, positions=None)
     assert unlimited.text_limit(None) is None and unlimited.text_limit(10**6) == 10**6

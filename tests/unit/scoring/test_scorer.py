@@ -1,6 +1,5 @@
 """Common behavior of scorers: settings, chunks, streams, model loading, corpus size."""
 
-import tempfile
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,16 +7,12 @@ import pytest
 
 import infolm_metric
 from infolm_metric import IDF, InfoLMScorer, InfoLMSettings, InputError
-from infolm_metric.integrations.torchmetrics import TextMetric
-from infolm_metric.jobs.resume import run_job
 from infolm_metric.metrics import METRICS
 from infolm_metric.scoring import encoding_scorer
 from infolm_metric.scoring import scorer as core_scorer
-from infolm_metric.scoring.distributed import distributed_score
-from infolm_metric.tables import Source
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import random_pairs
-from tests.toy import Toy, ToyScorer, ToySettings
+from tests.toy import ToyScorer, ToySettings
 
 ROWS = random_pairs(40)
 CANDIDATES, REFERENCES = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
@@ -91,69 +86,6 @@ def test_a_scorer_keeps_a_limited_number_of_tokenized_texts(tiny_bert, long_text
         assert_nearly_equal(result["scores"], expected["scores"])
 
 
-# Blank references
-
-
-def run_toy_job(predictions, references):
-    with tempfile.TemporaryDirectory() as folder:
-        rows = [
-            ("row", {"prediction": p, "references": r})
-            for p, r in zip(predictions, references, strict=True)
-        ]
-        source = Source("rows", lambda: iter(rows))
-        summary = run_job(ToyScorer(), source, f"{folder}/scores.jsonl", chunk=2)
-        return summary.means["toy"], summary.counts
-
-
-def compute_toy(predictions, references):
-    metric = Toy()
-    metric.add(prediction=predictions[0], reference=references[0])
-    metric.add_batch(predictions=predictions[1:2], references=references[1:2])
-    result = metric.compute(predictions=predictions[2:], references=references[2:])
-    return result["toy"], result["warnings"]
-
-
-def stream_toy(predictions, references):
-    with pytest.warns(UserWarning, match=r"blank references .* \(3 in total") as caught:
-        rows = list(ToyScorer().stream(zip(predictions, references, strict=True)))
-    return sum(row["toy"] for row in rows) / len(rows), {"blank_references": 3 * len(caught)}
-
-
-def update_toy(predictions, references):
-    class ToyTextMetric(TextMetric):
-        scorer_type = ToyScorer
-
-    metric = ToyTextMetric()
-    metric.update(predictions[:1], references[:1])
-    metric.update(predictions[1:], references[1:])
-    with pytest.warns(UserWarning, match=r"blank references .* \(3 in total"):
-        return metric.compute().item(), {"blank_references": 3}
-
-
-def score_on_one_rank(predictions, references):
-    result = distributed_score(ToyScorer(), predictions, references)
-    return result["toy"], result["warnings"]
-
-
-def score_toy(predictions, references):
-    result = ToyScorer().score(predictions, references)
-    return result["toy"], result["warnings"]
-
-
-ENTRIES = [score_toy, stream_toy, compute_toy, score_on_one_rank, run_toy_job, update_toy]
-
-
-@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
-@pytest.mark.parametrize("entry", ENTRIES)
-def test_every_entry_point_leaves_blank_references_out_and_counts_them(entry):
-    predictions = ["", "cat", "a dog", "cats"]
-    groups = [["Rome", ""], ["\u200b", " ", "cat"], ["dog"], [""]]
-    mean, counts = entry(predictions, groups)
-    expected = ToyScorer().score(predictions, ["Rome", "cat", "dog", ""])
-    assert mean == pytest.approx(expected["toy"])
-    assert counts["blank_references"] == 3 and "blank_references" not in expected["warnings"]
-
-
 # Model loading
 
 
@@ -196,6 +128,21 @@ def test_unloading_waits_for_the_current_call(scorer):
             with pytest.raises(TimeoutError):
                 freed.result(timeout=0.1)
         freed.result()
+
+
+def test_scores_that_exceed_float64_are_rejected():
+    options = {"information_measure": "alpha", "model_name_or_path": "bundled", "idf": False}
+    scorer, pair = InfoLMScorer(**options), (["It rained."], ["The cat slept on the sofa."])
+    assert scorer.score(*pair, alpha=5.0)["infolm"] > 0
+    with pytest.raises(InputError, match="alpha_divergence is too large .*smaller alpha"):
+        scorer.score(*pair, alpha=1e6)
+
+
+def test_a_deprecated_setting_has_no_effect_and_a_warning_at_the_line_of_the_caller():
+    with pytest.warns(DeprecationWarning, match="num_proc") as caught:
+        scorer = InfoLMScorer(model_name_or_path="bundled", tokenize_processes=2)
+    assert {warning.filename for warning in caught} == {__file__}
+    assert "tokenize_processes" not in scorer.signature()
 
 
 # Corpus size
