@@ -285,13 +285,6 @@ def test_scores_lie_within_the_bounds_and_identical_texts_score_best(metric, sco
         assert scorer.score(CANDIDATES, CANDIDATES)["scores"] == [best] * len(CANDIDATES)
 
 
-def test_a_stream_gives_the_same_scores_as_a_list(scorer):
-    (name,) = scorer.settings.names
-    for pairs in (PAIRS, SEVERAL):
-        rows = list(scorer.stream(list(zip(*pairs.values(), strict=True))))
-        assert_nearly_equal([row[name] for row in rows], scorer.score(**pairs)["scores"])
-
-
 # Limits on the size of a chunk, patched in the test below.
 CHUNK_LIMITS = (
     "infolm.scorer.CHUNK_TEXTS",

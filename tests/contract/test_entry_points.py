@@ -131,15 +131,6 @@ def test_distributed_score(scorer, expected):
     assert result.signature == expected.signature
 
 
-def test_a_run_of_parts(scorer, expected):
-    pairs = Pairs(CANDIDATES, GROUPS)
-    run = scorer.prepare(corpus=pairs.texts_by_side)
-    parts = [run.score(part).scores for part in (pairs.part(0, 2), pairs.part(2))]
-    scores = {name: [*parts[0][name], *parts[1][name]] for name in parts[0]}
-    assert_equal_scores(scores, expected)
-    assert run.signature == expected.signature
-
-
 def test_job(scorer, expected, tmp_path):
     rows = [
         (f"row {number}", {"prediction": candidate, "references": group})

@@ -1,12 +1,10 @@
 """Reading and writing of files: line ends, table cells, errors, data sets, outputs."""
 
 import codecs
-import csv
 import errno
 import gzip
 import json
 import os
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -70,16 +68,6 @@ def test_cells_of_a_table_are_read_unchanged(file, name, content):
 def test_long_cells_are_accepted(file):
     text = "word " * 40_000
     assert list(tables.read_documents(file("a.csv", f"text\n{text}\n"), "text")) == [text]
-
-
-@pytest.mark.parametrize("limit", [1000, sys.maxsize])
-def test_reading_does_not_lower_the_limit_of_the_csv_module(file, limit):
-    previous = csv.field_size_limit(limit)
-    try:
-        list(tables.read_documents(file("a.csv", f"text\n{'word ' * 1000}\n"), "text"))
-        assert csv.field_size_limit() >= limit
-    finally:
-        csv.field_size_limit(previous)
 
 
 def test_reference_columns_may_mix_strings_and_lists(file):

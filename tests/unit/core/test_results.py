@@ -75,13 +75,6 @@ def test_renamed_result_has_the_new_names_everywhere():
     assert several["infolm"] == {"x_l1_distance": 1.0, "x_kl_divergence": 0.125}
 
 
-def test_columns_contain_scores_and_rescaled_scores():
-    assert make_result(ONE, rescaled=RESCALED).columns() == {
-        **ONE,
-        "l1_distance_rescaled": [0.75, 0.25],
-    }
-
-
 @given(st.data(), st.lists(st.floats(0, 100), min_size=2, max_size=8))
 def test_joined_results_of_parts_equal_the_result_of_the_whole(data, scores):
     cut = data.draw(st.integers(1, len(scores) - 1))

@@ -1,7 +1,5 @@
 """The interface to `evaluate`, tested with a metric that has no model."""
 
-import copy
-import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -72,18 +70,6 @@ def test_a_pair_added_while_an_equal_pair_is_computed_is_kept():
     assert len(toy) == 1 and toy.compute()["scores"] == [0.5]
 
 
-@pytest.mark.parametrize(
-    "twin", [copy.copy, copy.deepcopy, lambda toy: pickle.loads(pickle.dumps(toy))]
-)
-def test_copies_have_their_own_scorer_and_pairs(twin):
-    toy = Toy(size=2)
-    toy.add(prediction="ab", reference="ab")
-    other = twin(toy)
-    other.add(prediction="ab", reference="cd")
-    assert other.scorer is not toy.scorer and other.scorer.settings == toy.scorer.settings
-    assert toy.compute()["scores"] == [1.0] and other.compute()["scores"] == [1.0, 0.0]
-
-
 def test_a_metric_without_pairs_is_true():
     toy = Toy()
     assert toy and len(toy) == 0
@@ -118,16 +104,6 @@ def test_invalid_arguments_are_rejected_and_added_pairs_are_kept(method, argumen
     with pytest.raises(error, match=word):
         getattr(toy, method)(**arguments)
     assert toy.compute()["scores"] == [0.5]
-
-
-def test_empty_batches_are_accepted_but_not_scored():
-    toy = Toy()
-    toy.add_batch(predictions=[], references=[])
-    with pytest.raises(InputError, match="at least one pair"):
-        toy.compute()
-    for references in ([["abce"], ["abab"], ["x"]], []):
-        toy.add_batch(predictions=PREDICTIONS[: len(references)], references=references)
-    assert len(toy) == 3 == len(toy.compute()["scores"])
 
 
 def test_standard_evaluate_arguments_are_accepted_and_no_file_is_written(tmp_path):
