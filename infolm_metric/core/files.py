@@ -69,6 +69,8 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
             f"{label(path)}, line {number}: not valid UTF-8 (byte 0x{error.object[error.start]:02x}"
             "). Convert the text with iconv -t UTF-8, or export a spreadsheet as UTF-8 text."
         ) from None
+    except IsADirectoryError:
+        raise InputError(f"{path} must be a file, but it is a folder. Pass a file in it.") from None
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read {label(path)}: {reason}. Check the file.") from error
@@ -123,11 +125,12 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
 
     >>> check_writable("new/scores.txt")
     Traceback (most recent call last):
-    infolm_metric.InputError: cannot write new/scores.txt: its folder does not exist. Choose ...
+    infolm_metric.InputError: cannot write new/scores.txt: no folder 'new'. Choose a file in an ...
     """
     target = Path(os.path.realpath(path))  # follows links, possibly to a missing folder
     if not target.parent.is_dir() or (target.exists() and not target.is_file()):
-        problem = "not a regular file" if target.exists() else "its folder does not exist"
+        parent = target.parent if os.path.islink(path) else Path(path).parent
+        problem = "not a regular file" if target.exists() else f"no folder {str(parent)!r}"
         raise InputError(f"cannot write {path}: {problem}. Choose a file in an existing folder.")
     if not os.access(target.parent, os.W_OK):
         raise InputError(

@@ -280,8 +280,9 @@ def is_missing(text: object) -> bool:
 def as_list(name: str, values: object) -> list[Any]:
     """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
     if not _is_list(values):
-        remedy = ""
+        remedy, label = "", f"{BRIEF.repr(values)} ({type(values).__name__})"
         if isinstance(values, str | bytes):
+            label = f"the string {BRIEF.repr(values)}"
             remedy = f". Wrap it in a list: [{BRIEF.repr(values)}]"
         elif _is_table(values):
             remedy = (
@@ -290,10 +291,7 @@ def as_list(name: str, values: object) -> list[Any]:
             )
         elif isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
             remedy = ". Wrap it in list()"
-        raise InputError(
-            f"{name} must be a list of strings, got {BRIEF.repr(values)} "
-            f"({type(values).__name__}){remedy}"
-        )
+        raise InputError(f"{name} must be a list of strings, got {label}{remedy}")
     for convert in ("tolist", "to_pylist"):  # arrays and series, then Arrow columns
         if hasattr(values, convert):
             return list(getattr(values, convert)())

@@ -151,7 +151,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Add predictions and their references for `compute`.
 
         `predictions` is a list of strings, possibly empty. `references` contains one reference or a
-        list of references per prediction. Raises InputError if an argument is invalid or unknown.
+        list of references per prediction. Raises InputError if an argument is invalid, or unknown
+        (`inputs`).
         """
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
         self._add(check_pairs(predictions, references, allow_empty=True))

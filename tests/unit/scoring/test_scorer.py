@@ -132,8 +132,8 @@ def test_unloading_waits_for_the_current_call(scorer):
 
 def test_scores_that_exceed_float64_are_rejected():
     options = {"information_measure": "alpha", "model_name_or_path": "bundled", "idf": False}
-    scorer, pair = InfoLMScorer(**options), (["It rained."], ["The cat slept on the sofa."])
-    assert scorer.score(*pair, alpha=5.0)["infolm"] > 0
+    scorer, pair = InfoLMScorer(**options, alpha=5.0), (["It rained."], ["The cat slept on it."])
+    assert scorer.score(*pair)["infolm"] > 0
     with pytest.raises(InputError, match="alpha_divergence is too large .*smaller alpha"):
         scorer.score(*pair, alpha=1e6)
 
