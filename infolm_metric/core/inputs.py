@@ -246,7 +246,7 @@ def check_text(name: str, text: object) -> None:
     if not isinstance(text, str):
         label = "None" if text is None else f"{BRIEF.repr(text)} ({type(text).__name__})"
         remedy = "Remove the pair or use an empty string." if is_missing(text) else "Convert it."
-        raise InputError(f"{name} must be a string, got {label}. {_decoding(text) or remedy}")
+        raise InputError(f"{name} must be a string, got {label}. {remedy}{_decoding(text)}")
     if not text.isascii():
         try:
             text.encode()
@@ -265,9 +265,9 @@ def _decoding(values: object) -> str:
     if isinstance(values, bool | str) or is_missing(values):
         return ""
     if hasattr(values, "__index__") and not getattr(values, "ndim", 0):
-        return "Decode token ids with tokenizer.batch_decode (and replace -100 by the padding id)."
+        return " Decode token ids with tokenizer.batch_decode (and replace -100 by the padding id)."
     if hasattr(values, "__float__") and not single:
-        return "For logits, take the argmax over the vocabulary, then tokenizer.batch_decode."
+        return " For logits, take the argmax over the vocabulary, then tokenizer.batch_decode."
     return ""
 
 
