@@ -225,7 +225,7 @@ class GenerationCallback(TrainerScores, TrainerCallback):
             texts = list[str]()
             for batch in batches(self.prompts[part], args.per_device_eval_batch_size):
                 texts += self._generate(trainer["model"], trainer["processing_class"], batch)
-            return Pairs(texts, self.references[part], True)
+            return Pairs(texts, self.references[part])
 
         # The Trainer adds a runtime to the metrics of each evaluation.
         names = [key.removesuffix("_runtime") for key in metrics if key.endswith("_runtime")]
