@@ -18,13 +18,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """Name and classes of a metric. A class is written as "module:Class"."""
+    """Everything that other modules know about a metric. A class is written as "module:Class".
+
+    Attributes:
+        name: name in commands, results and files.
+        settings: class of the settings, in a module that does not import torch.
+        scorer: class of the scorer.
+        evaluate: class for `evaluate.load`, whose name is the metric's title.
+        question: question that its scores answer, at most five words.
+        speed: position among the metrics with the bundled models. 1 is the fastest.
+        similarity: True if the metric compares encodings of the texts. MENLI can be combined with
+            such a metric.
+        layers: name of the setting that selects layers of the encoder, if there is one.
+        shares: name of an earlier metric whose model it can use.
+        alias: name in the registries of other frameworks, if they use `name` themselves.
+    """
 
     name: str
-    settings: str  # in a module that does not import torch
+    settings: str
     scorer: str
-    evaluate: str  # for `evaluate.load`
-    alias: str = ""  # name in the registries of other frameworks, if they use `name` themselves
+    evaluate: str
+    question: str = ""
+    speed: int = 99
+    similarity: bool = False
+    layers: str = ""
+    shares: str = ""
+    alias: str = ""
 
     @property
     def registered_name(self) -> str:
@@ -40,39 +59,57 @@ class Metric:
         return resolve_name(self.scorer)
 
 
-METRICS: dict[str, Metric] = {
-    "infolm": Metric(
-        "infolm",
+_ROWS = (
+    Metric(
+        name="infolm",
         settings="infolm_metric.infolm.settings:InfoLMSettings",
         scorer="infolm_metric.infolm.scorer:InfoLMScorer",
         evaluate="infolm_metric.infolm_metric:InfoLM",
+        question="Would the same words fit?",
+        speed=5,
+        similarity=True,
     ),
-    "baryscore": Metric(
-        "baryscore",
+    Metric(
+        name="baryscore",
         settings="infolm_metric.baryscore.settings:BaryScoreSettings",
         scorer="infolm_metric.baryscore.scorer:BaryScorer",
         evaluate="infolm_metric.baryscore.baryscore:BaryScore",
+        question="How far must words move?",
+        speed=1,
+        similarity=True,
+        layers="layers",
     ),
-    "bertscore": Metric(
-        "bertscore",
+    Metric(
+        name="bertscore",
         settings="infolm_metric.bertscore.settings:BERTScoreSettings",
         scorer="infolm_metric.bertscore.scorer:BERTScorer",
         evaluate="infolm_metric.bertscore.bertscore:BERTScore",
+        question="Has every word a match?",
+        speed=2,
+        similarity=True,
+        layers="layer",
+        shares="baryscore",
         alias="infolm_bertscore",
     ),
-    "menli": Metric(
-        "menli",
+    Metric(
+        name="menli",
         settings="infolm_metric.menli.settings:MENLISettings",
         scorer="infolm_metric.menli.scorer:MENLIScorer",
         evaluate="infolm_metric.menli.menli:MENLI",
+        question="Does one imply the other?",
+        speed=3,
     ),
-    "answer_check": Metric(
-        "answer_check",
+    Metric(
+        name="answer_check",
         settings="infolm_metric.answer_check.settings:AnswerCheckSettings",
         scorer="infolm_metric.answer_check.scorer:AnswerCheckScorer",
         evaluate="infolm_metric.answer_check.answer_check:AnswerCheck",
+        question="Is the LLM’s answer right?",
+        speed=4,
+        shares="menli",
     ),
-}
+)
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ROWS}
 DEFAULT = "infolm"
 
 
@@ -90,6 +127,20 @@ def find(name: str) -> Metric:
     if name not in METRICS:
         raise InputError(f"unknown metric {name!r}. {nearest(name, list(METRICS))}")
     return METRICS[name]
+
+
+def similarities() -> list[str]:
+    """Return the names of the metrics that compare encodings of the texts."""
+    return [name for name, metric in METRICS.items() if metric.similarity]
+
+
+def fastest_first() -> list[str]:
+    """Return the names of all metrics in the order of their speed.
+
+    >>> fastest_first()[0]
+    'baryscore'
+    """
+    return sorted(METRICS, key=lambda name: METRICS[name].speed)
 
 
 def score(

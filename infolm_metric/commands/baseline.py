@@ -38,8 +38,13 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     check_at_least("--pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("--references", arguments.references, 1)
-    corpus = options.read_corpus(arguments, EXTENSION, BASELINE_FORMAT)
     settings = options.read_settings(arguments.metric, arguments)
+    if settings.verdict_column:
+        raise InputError(
+            f"--metric {settings.metric} has no baseline, because its verdicts do not depend on "
+            "unrelated texts. Choose another metric."
+        )
+    corpus = options.read_corpus(arguments, EXTENSION, BASELINE_FORMAT)
     texts = [text for text in corpus if text.strip()]
     if len(set(texts)) < 2 * LEAST_PAIRS:
         raise InputError(
@@ -47,7 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
             f"got {len(set(texts))}. Add texts."
         )
     scorer = options.make_scorer(settings)
-    baseline = scorer.make_baseline(texts, arguments.pairs, arguments.references)
+    baseline = scorer.make_baseline([texts], arguments.pairs, arguments.references)
     baseline.save(arguments.output)
     columns = {}
     for part in filter(None, (settings, getattr(settings, "other", None))):
@@ -56,6 +61,6 @@ def run(arguments: argparse.Namespace) -> None:
     for (signature, weights, count), stats in baseline.stats.items():
         if count == 1:
             name = next(columns[signature.fields["metric"]])
-            spread = f"standard deviation {stats.deviation:.2g}, {stats.pairs} pairs"
-            print(f"{name}, {weights} weights: {stats.mean:.6g} ({spread})")
+            lengths = f"{stats.pairs} pairs, bins of length: {len(stats.bins)}"
+            print(f"{name}, {weights} weights: {stats.mean:.6g} ({lengths})")
     print(f"baseline: {baseline}")

@@ -203,7 +203,7 @@ def _score_in_memory(
     results, totals = [], []
     table: dict[str, Sequence[Any]] = {}
     for run in runs:
-        result = run.score(pairs, verbose).renamed(run.settings.column)
+        result = run.score(pairs, verbose, rank=True).renamed(run.settings.column)
         warn(result.counts, run.scorer.warning_messages)
         means = {name: mean(column) for name, column in result.columns().items()}
         totals.append(run.summary(means, result.counts, Counter(pairs.counts)))
@@ -267,10 +267,11 @@ def _sentences(scorer: Scorer[S], result: Summary) -> Iterator[str]:
             if not verdict.startswith("no verdict"):
                 subject = "this pair is" if result.pairs == 1 else "on average, the pairs are"
                 verdict = f"{subject} {verdict}"
+            unrelated = stats.at(result.tokens)
+            low, high = sorted((unrelated.percentiles[2], unrelated.percentiles[-1]))
             yield (
-                f"unrelated texts: mean {stats.mean:.3g}, 80% between {stats.deciles[0]:.3g} and "
-                f"{stats.deciles[-1]:.3g} ({stats.pairs} pairs, baseline from the {stats.source}); "
-                f"{verdict}"
+                f"unrelated texts of {result.tokens:.0f} tokens: mean {unrelated.mean:.3g}, 80% "
+                f"between {low:.3g} and {high:.3g} (baseline from the {stats.source}); {verdict}"
             )
         if (rescaled := result.means.get(f"{column}_rescaled")) is not None:
             yield f"{column}_rescaled: {rescaled:.6g} ({prefix}{RESCALED})"
@@ -285,7 +286,7 @@ def _rows(scorers: Sequence[Scorer[Any]], totals: Sequence[Summary]) -> list[str
             column = scorer.settings.column(name)
             unrelated, verdict = "-", "-"
             if result.baseline:
-                unrelated = f"{result.baseline[name].mean:.3g}"
+                unrelated = f"{result.baseline[name].at(result.tokens).mean:.3g}"
                 verdict = _verdict(scorer, name, result)
             rows.append([column, f"{result.means[column]:.6g}", better, unrelated, verdict])
             if (rescaled := result.means.get(f"{column}_rescaled")) is not None:
@@ -316,8 +317,7 @@ def _verdict(scorer: Scorer[S], name: str, result: Summary) -> str:
     assert result.baseline
     stats, higher, counts = result.baseline[name], scorer.higher_is_better, dict(result.counts)
     identical = counts.get("identical") == result.pairs
-    mean_score = result.means[scorer.settings.column(name)]
-    verdict = stats.verdict(mean_score, scorer.best(scorer.settings, name), identical)
+    verdict = Verdict.COPY if identical else Verdict.of(result.percentile(name))
     if stats.source != PACKAGE:  # the user's own texts may come from the same template
         counts["few_weighted"] = 0
     if obstacles := verdict_obstacles(counts):

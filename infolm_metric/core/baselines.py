@@ -1,9 +1,11 @@
 """Baselines: statistics of the scores of unrelated texts, for verdicts and rescaled scores.
 
-Rescaled scores are 1 for the best possible score, and 0 on average for unrelated texts. A baseline
-is valid only for scores with the same measure, model, settings, token weighting scheme and number
-of references. The number matters because the closest of several unrelated references is on average
-closer than a single one.
+Rescaled scores are 1 for the best possible score, and 0 on average for unrelated texts. Unrelated
+texts come from the same source. Their scores depend on their lengths, so a verdict compares a score
+with percentiles of the scores of unrelated texts of the same length. A baseline is valid only for
+scores with the same measure, model, settings, token weighting scheme and number of references. The
+number matters because the closest of several unrelated references is on average closer than a
+single one.
 """
 
 from __future__ import annotations
@@ -13,21 +15,25 @@ import json
 import math
 import os
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import write_text
-from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.signature import Signature
 
-BASELINE_FORMAT, BASELINE_VERSION = "infolm baseline", 1
+BASELINE_FORMAT, BASELINE_VERSION = "infolm baseline", 2
 PACKAGE = "package"
+LEVELS = (1, 5, 10, 50, 90)  # percentiles of a bin, starting at the best scores
+BIN_EDGES = (8, 13, 20, 32, 50, 80)  # tokens of the shorter text at which the next bin begins
+BIN_PAIRS = 50  # a bin needs at least so many pairs
 WEIGHT_FIELDS = ("idf", "weights")  # also with the prefix of a combined metric
 # Signature fields that a baseline does not depend on, or that are separate parts of its key.
 NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
@@ -47,9 +53,17 @@ class Verdict(StrEnum):
     COPY = "identical"
     FAR_CLOSER = "far closer than"
     CLOSER = "closer than"
-    SLIGHTLY_CLOSER = "slightly closer than"
     ABOUT_AS_FAR = "about as far apart as"
-    FARTHER = "farther apart than"
+
+    @classmethod
+    def of(cls, percentile: float) -> Verdict:
+        """Describe a score that is better than all but `percentile` percent of unrelated texts.
+
+        >>> [Verdict.of(percentile).name for percentile in (0.9, 4.9, 5.0)]
+        ['FAR_CLOSER', 'CLOSER', 'ABOUT_AS_FAR']
+        """
+        words = {1: cls.FAR_CLOSER, 5: cls.CLOSER}
+        return next((word for end, word in words.items() if percentile < end), cls.ABOUT_AS_FAR)
 
 
 class BaselineNotFoundError(InputError):
@@ -57,59 +71,121 @@ class BaselineNotFoundError(InputError):
 
 
 @dataclass(frozen=True)
+class LengthBin:
+    """Scores of unrelated texts of similar lengths.
+
+    Attributes:
+        tokens: mean number of tokens of the shorter text.
+        mean: mean score.
+        percentiles: percentiles of `LEVELS`. The first is the best score.
+    """
+
+    tokens: float
+    mean: float
+    percentiles: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class BaselineStats:
-    """Mean, standard deviation and nine deciles of the scores of unrelated texts."""
+    """Mean of the scores of unrelated texts, and their percentiles by length."""
 
     mean: float
-    deviation: float
-    deciles: tuple[float, ...]
     pairs: int
+    bins: tuple[LengthBin, ...]
     source: str = field(default="file", compare=False)
 
     @classmethod
-    def of(cls, scores: Sequence[float]) -> BaselineStats:
-        """Compute the statistics of at least two scores.
+    def of(
+        cls,
+        scores: Sequence[float],
+        tokens: Sequence[int],
+        higher_is_better: bool = False,
+        sources: Sequence[int] | None = None,
+    ) -> BaselineStats:
+        """Compute the statistics of scores, [pairs], of texts with at least `tokens` tokens each.
 
-        >>> BaselineStats.of([0.5, 0.75, 1.0]).mean
-        0.75
+        A bin needs `BIN_PAIRS` pairs. If no bin has so many, all pairs are in one bin. `sources`
+        are the numbers of the sources, [pairs]. A verdict must hold for each source, so the first
+        two percentiles are the best of all sources with enough pairs.
+
+        >>> stats = BaselineStats.of([0.5, 0.75, 1.0], [9, 10, 11])
+        >>> stats.mean, stats.bins[0].tokens, stats.bins[0].percentiles[3]
+        (0.75, 10.0, 0.75)
         """
-        mean = statistics.fmean(scores)
-        # Sorted, because rounding can swap deciles of equal scores.
-        deciles = sorted(statistics.quantiles(scores, n=10, method="inclusive"))
-        return cls(mean, statistics.stdev(scores, mean), tuple(deciles), len(scores))
+        values, lengths = np.asarray(scores, float), np.asarray(tokens)
+        owners = np.digitize(lengths, BIN_EDGES)
+        masks = [owners == index for index in range(len(BIN_EDGES) + 1)]
+        masks = [mask for mask in masks if mask.sum() >= BIN_PAIRS] or [owners >= 0]
+        levels = [100 - level if higher_is_better else level for level in LEVELS]
+        best = np.max if higher_is_better else np.min
+        rows = []
+        for mask in masks:
+            parts = [values[mask]]
+            for source in set(sources or ()):
+                part = values[mask & (np.asarray(sources) == source)]
+                parts += [part] * (len(part) >= BIN_PAIRS)
+            whole = np.percentile(values[mask], levels)
+            whole[:2] = best([np.percentile(part, levels[:2]) for part in parts], axis=0)
+            rows.append([lengths[mask].mean(), values[mask].mean(), *whole])
+        # Six digits, to keep files small.
+        rounded = [[float(f"{number:.6g}") for number in row] for row in rows]
+        bins = tuple(LengthBin(length, mean, tuple(rest)) for length, mean, *rest in rounded)
+        return cls(statistics.fmean(scores), len(scores), bins)
 
-    def verdict(self, score: float, best: float, identical: bool = False) -> Verdict:
+    def at(self, tokens: float) -> LengthBin:
+        """Interpolate the bins at a number of tokens, linearly in its logarithm.
+
+        Texts shorter or longer than all bins get the first or last bin.
+
+        >>> bins = LengthBin(4.0, 0.5, (0.5,) * 5), LengthBin(16.0, 0.75, (0.75,) * 5)
+        >>> BaselineStats(0.6, 100, bins).at(8).mean
+        0.625
+        """
+        lengths = np.log([part.tokens for part in self.bins])
+        rows = np.array([(part.mean, *part.percentiles) for part in self.bins])
+        mean, *percentiles = (
+            float(np.interp(math.log(max(tokens, 1)), lengths, column)) for column in rows.T
+        )
+        return LengthBin(tokens, mean, tuple(percentiles))
+
+    def percentile(self, score: float, best: float, tokens: float) -> float:
+        """Return the percentage of unrelated texts of a length with a better score, at most 90.
+
+        `best` is the best possible score, and `tokens` the length of the shorter text.
+
+        >>> bins = (LengthBin(10.0, 0.6, (0.4, 0.45, 0.5, 0.6, 0.7)),)
+        >>> stats = BaselineStats(0.6, 100, bins)
+        >>> [round(stats.percentile(score, best=0.0, tokens=8), 3) for score in (0.2, 0.5, 0.8)]
+        [0.5, 10.0, 90.0]
+        """
+        ends = self.at(tokens).percentiles
+        sign = 1 if best < ends[-1] else -1
+        start = best if math.isfinite(best) else ends[0]
+        return float(np.interp(sign * score, sign * np.array([start, *ends]), [0, *LEVELS]))
+
+    def verdict(
+        self, score: float, best: float, identical: bool = False, tokens: float = 0
+    ) -> Verdict:
         """Describe how close two texts with this score are, relative to unrelated texts.
 
-        "closer" means more than two standard deviations better than the mean score of unrelated
-        texts, and "far closer" means more than three. "slightly closer" means better than nine in
-        ten scores of unrelated texts, and "farther" means worse than nine in ten. `best` is the
-        best possible score, which different texts can have. `identical` is True if the texts have
-        the same token ids.
+        "closer" means better than the 5th percentile of unrelated texts of the same length, and
+        "far closer" better than the 1st. `best` is the best possible score, which different texts
+        can have. `identical` is True if the texts have the same token ids. `tokens` is the length
+        of the shorter text.
 
-        >>> stats = BaselineStats.of([0.5, 0.55, 0.6, 0.65, 0.7])
-        >>> [str(stats.verdict(score, best=0.0)) for score in (0.0, 0.4, 0.5, 0.8)]
-        ['far closer than', 'closer than', 'slightly closer than', 'farther apart than']
+        >>> bins = (LengthBin(10.0, 0.6, (0.4, 0.45, 0.5, 0.6, 0.7)),)
+        >>> stats = BaselineStats(0.6, 100, bins)
+        >>> [str(stats.verdict(score, best=0.0, tokens=8)) for score in (0.0, 0.42, 0.5)]
+        ['far closer than', 'closer than', 'about as far apart as']
         >>> print(stats.verdict(0.0, best=0.0, identical=True))
         identical
         """
-        if identical:
-            return Verdict.COPY
-        sign = -1 if best < self.mean else 1
-        values = (score, self.deciles[0], self.deciles[-1])
-        gain, *nine_in_ten = (sign * (value - self.mean) for value in values)
-        if gain > 3 * self.deviation:
-            return Verdict.FAR_CLOSER
-        if gain > 2 * self.deviation:
-            return Verdict.CLOSER
-        if gain > max(nine_in_ten):
-            return Verdict.SLIGHTLY_CLOSER
-        return Verdict.ABOUT_AS_FAR if gain >= min(nine_in_ten) else Verdict.FARTHER
+        return Verdict.COPY if identical else Verdict.of(self.percentile(score, best, tokens))
 
     def check_best(self, best: float) -> None:
         """Check that `rescale` is defined for this best score. Raise BaselineNotFoundError if not.
 
-        >>> BaselineStats.of([0.5, 1.0]).check_best(0.0)
+        >>> BaselineStats.of([0.5, 1.0], [3, 4]).check_best(0.0)
         """
         if not math.isfinite(best) or self.mean == best:
             raise BaselineNotFoundError(
@@ -123,7 +199,7 @@ class BaselineStats:
 
         Scores worse than the mean become negative.
 
-        >>> BaselineStats.of([0.5, 1.0]).rescale(0.5, best=0.0).__round__(3)
+        >>> BaselineStats.of([0.5, 1.0], [3, 4]).rescale(0.5, best=0.0).__round__(3)
         0.333
         """
         return (self.mean - score) / (self.mean - best)
@@ -210,14 +286,16 @@ class Baseline:
     def _records(self) -> list[dict[str, Any]]:
         return [
             {"signature": signature, "weights": weights, "references": references}
-            | {name: value for name, value in vars(stats).items() if name != "source"}
+            | {"mean": stats.mean, "pairs": stats.pairs}
+            | {"bins": [[part.tokens, part.mean, *part.percentiles] for part in stats.bins]}
             for (signature, weights, references), stats in self.stats.items()
         ]
 
 
 def _read_record(record: dict[str, Any]) -> tuple[BaselineKey, BaselineStats]:
     signature, weights, references = map(record.pop, ("signature", "weights", "references"))
-    stats = BaselineStats(**{**record, "deciles": tuple(record["deciles"])})
+    bins = tuple(LengthBin(tokens, mean, tuple(rest)) for tokens, mean, *rest in record.pop("bins"))
+    stats = BaselineStats(**record, bins=bins)
     return (Signature.parse(signature), weights, references), stats
 
 
@@ -277,14 +355,16 @@ def most_frequent(
     return stats.get(max(counts, key=lambda count: counts[count])) if stats else None
 
 
-def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterator[Pairs]:
-    """Yield pairs of different texts: up to `pairs` with 1 reference, then with 2, and so on.
+def unrelated_pairs(
+    texts: Sequence[str], pairs: int, references: int
+) -> list[tuple[str, list[str]]]:
+    """Return up to `pairs` texts, each with other texts of the same source as its references.
 
-    At most 2 * `pairs` texts, selected by a hash, are used. In a smaller corpus, texts are used
+    At most 2 * `pairs` texts, selected by a hash, are used. In a smaller source, texts are used
     several times.
 
-    >>> [len(part) for part in unrelated_pairs([f"text {i}" for i in range(40)], 500, 2)]
-    [360, 360]
+    >>> len(unrelated_pairs([f"text {i}" for i in range(40)], 500, 2))
+    500
     """
     ring = sorted(set(texts), key=stable_hash)[: 2 * pairs]
     size = len(ring)
@@ -293,19 +373,14 @@ def unrelated_pairs(texts: Sequence[str], pairs: int, references: int) -> Iterat
             f"references must be smaller than the number of distinct texts ({size}), got "
             f"{references}. Use a larger corpus."
         )
-    laps = min(-(-pairs // size), max(1, (size - 1) // (2 * references)))
-    stride = max(1, size // (laps * references + 1))
-
-    def select_references(position: int, count: int) -> list[str]:
-        """Select references that differ from the candidate and its references in other pairs."""
-        first = position // size * references + 1
-        return [ring[(position + (first + step) * stride) % size] for step in range(count)]
-
-    for count in range(1, references + 1):
-        yield Pairs.of(
-            (ring[position % size], select_references(position, count))
-            for position in range(min(pairs, laps * size))
-        )
+    laps = min(-(-pairs // size), max(1, (size - 1) // 2 - references + 1))
+    # Less than half of the ring, so that no text has its candidate as its own first reference.
+    stride = max(1, size // (2 * (laps + references)))
+    return [
+        (ring[start % size], [ring[(start + step * stride) % size] for step in steps])
+        for start in range(min(pairs, laps * size))
+        for steps in [range(start // size + 1, start // size + references + 1)]
+    ]
 
 
 def stable_hash(texts: object) -> str:

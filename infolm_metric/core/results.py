@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -286,10 +286,7 @@ class Result(Mapping[str, Any]):
         result["warnings"] = nonzero_counts(self.counts)
         if self.rescaled and self.baseline:
             result["baseline"] = unwrap(
-                {
-                    name: {**vars(stats), "deciles": [*stats.deciles]}
-                    for name, stats in self.baseline.items()
-                }
+                {name: asdict(stats) for name, stats in self.baseline.items()}
             )
         return result
 
@@ -317,6 +314,15 @@ class Summary:
     counts: Mapping[str, int]  # pairs, texts, tokens, and per warning
     baseline: Mapping[str, BaselineStats] | None = None  # by score name. None if none matches
     resumed: int = 0  # pairs that were scored before the job was resumed
+
+    @property
+    def tokens(self) -> float:
+        """Mean length of the shortest text of each pair."""
+        return self.counts["pair_tokens"] / self.pairs
+
+    def percentile(self, name: str) -> float:
+        """Return the mean percentile of the `name` scores among the scores of unrelated texts."""
+        return self.counts[f"percentile_{name}"] / (1000 * self.pairs)
 
 
 def join_results(parts: Sequence[Result]) -> Result:

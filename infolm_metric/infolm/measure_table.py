@@ -9,7 +9,7 @@ use it. To add a measure, add an entry here and one to `measures.FORMULAS`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -66,6 +66,51 @@ class Measure:
     upper_bound: float | Callable[..., float] = math.inf
     jensen_bound: float | Callable[..., float] = math.inf
     source: str = "Colombo et al. 2022"
+
+    def check(self, alpha: object, beta: object) -> dict[str, float]:
+        """Check the parameters that the measure uses, and return them by name."""
+        parameters = self.parse(alpha, beta)
+        if problem := self.domain_error(parameters):
+            raise InputError(f"{self.name} requires {problem}")
+        return parameters
+
+    def bound(self, symmetrize: str, parameters: Mapping[str, float]) -> float:
+        """Return the upper bound for valid parameters, or infinity."""
+        # D(p,q) and D(q,p) have equal bounds. For the alpha divergence, a and 1 - a have equal
+        # bounds.
+        is_jensen = symmetrize == "jensen" and not self.symmetric
+        bound = self.jensen_bound if is_jensen else self.upper_bound
+        return bound(**parameters) if callable(bound) else bound
+
+    def parse(self, alpha: object, beta: object) -> dict[str, float]:
+        """Convert the parameters to floats. Raise InputError if one is not finite."""
+        numbers = {}
+        for parameter in self.parameters:
+            value = {"alpha": alpha, "beta": beta}[parameter.name]
+            item = getattr(value, "item", None)
+            scalar = item() if item and getattr(value, "ndim", None) == 0 else value
+            try:
+                numbers[parameter.name] = check_value(parameter.name, scalar, float)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"{self.name} requires {parameter.name} to be {parameter.domain}, such as "
+                    f"0.5, got {value!r}",
+                    setting=parameter.name,
+                ) from None
+        return numbers
+
+    def domain_error(self, parameters: Mapping[str, float]) -> str:
+        """Describe the domain that the parameters fall outside of, or return ""."""
+        for parameter in self.parameters:
+            name, number = parameter.name, parameters[parameter.name]
+            if not parameter.accepts(number):
+                return f"{name} to be {parameter.domain}, such as 0.5, got {number!r}"
+            if abs(number) > LARGEST_PARAMETER:
+                return f"{name} to be at most {LARGEST_PARAMETER:g} in magnitude, got {number!r}"
+        if self.accepts is None or self.accepts(**parameters):
+            return ""
+        labels = ", ".join(f"{name}={number:g}" for name, number in parameters.items())
+        return f"{self.joint_domain}, got {labels}"
 
 
 def _distance(name: str, expression: str, description: str, bound: float) -> Measure:
@@ -201,11 +246,7 @@ def check_parameters(
     >>> check_parameters("renyi_divergence", alpha=2, beta=7)
     {'alpha': 2.0}
     """
-    measure = resolve(measure)
-    parameters = _parse_numbers(measure, alpha, beta)
-    if problem := _domain_error(measure, parameters):
-        raise InputError(f"{measure.name} requires {problem}")
-    return parameters
+    return resolve(measure).check(alpha, beta)
 
 
 def upper_bound(
@@ -224,12 +265,8 @@ def upper_bound(
     0.6931
     """
     measure = resolve(measure)
-    parameters = check_parameters(measure, alpha, beta)
     check_known("symmetrize", symmetrize, list(SYMMETRIZATIONS), every=True)
-    # D(p,q) and D(q,p) have equal bounds. For the alpha divergence, a and 1 - a have equal bounds.
-    is_jensen = symmetrize == "jensen" and not measure.symmetric
-    bound = measure.jensen_bound if is_jensen else measure.upper_bound
-    return bound(**parameters) if callable(bound) else bound
+    return measure.bound(symmetrize, measure.check(alpha, beta))
 
 
 def parameter_grid(
@@ -244,38 +281,6 @@ def parameter_grid(
     [(0.5, None), (2.0, None)]
     """
     measure = resolve(measure)
-    grid = [_parse_numbers(measure, alpha, beta) for alpha, beta in product(alphas, betas)]
-    valid = [parameters for parameters in grid if not _domain_error(measure, parameters)]
+    grid = [measure.parse(alpha, beta) for alpha, beta in product(alphas, betas)]
+    valid = [parameters for parameters in grid if not measure.domain_error(parameters)]
     return list(dict.fromkeys((values.get("alpha"), values.get("beta")) for values in valid))
-
-
-def _parse_numbers(measure: Measure, alpha: object, beta: object) -> dict[str, float]:
-    """Convert the parameters of a measure to floats. Raise InputError if one is not finite."""
-    numbers = {}
-    for parameter in measure.parameters:
-        value = {"alpha": alpha, "beta": beta}[parameter.name]
-        item = getattr(value, "item", None)
-        scalar = item() if item and getattr(value, "ndim", None) == 0 else value
-        try:
-            numbers[parameter.name] = check_value(parameter.name, scalar, float)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{measure.name} requires {parameter.name} to be {parameter.domain}, such as 0.5, "
-                f"got {value!r}",
-                setting=parameter.name,
-            ) from None
-    return numbers
-
-
-def _domain_error(measure: Measure, parameters: dict[str, float]) -> str:
-    """Describe the domain that the parameters fall outside of, or return ""."""
-    for parameter in measure.parameters:
-        name, number = parameter.name, parameters[parameter.name]
-        if not parameter.accepts(number):
-            return f"{name} to be {parameter.domain}, such as 0.5, got {number!r}"
-        if abs(number) > LARGEST_PARAMETER:
-            return f"{name} to be at most {LARGEST_PARAMETER:g} in magnitude, got {number!r}"
-    if measure.accepts is None or measure.accepts(**parameters):
-        return ""
-    labels = ", ".join(f"{name}={number:g}" for name, number in parameters.items())
-    return f"{measure.joint_domain}, got {labels}"

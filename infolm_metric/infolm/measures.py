@@ -28,7 +28,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.infolm.ab_divergence import ab_matrix, ab_terms, ab_value, excess, nonzero
 from infolm_metric.infolm.measure_table import (
     ALIASES,
@@ -206,8 +206,9 @@ def plan(
     0.6931...
     """
     measure = resolve(measure)
-    parameters = check_parameters(measure, alpha, beta)
-    bound = upper_bound(measure, symmetrize=symmetrize, **parameters)
+    check_known("symmetrize", symmetrize, list(SYMMETRIZATIONS), every=True)
+    parameters = measure.check(alpha, beta)
+    bound = measure.bound(symmetrize, parameters)
     directions = SYMMETRIZATIONS["none" if measure.symmetric else symmetrize]
     return Plan(FORMULAS[measure.name], parameters, directions, min(bound, MAX_FLOAT64))
 

@@ -106,27 +106,16 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         self, candidates: Texts, references: Texts, encodings: Encodings
     ) -> dict[str, np.ndarray]:
         """Compute all requested measures, float64 [pairs] by name."""
-        values = self.compare_plans(self.plans, candidates, references, encodings)
-        return dict(zip(self.settings.names, values, strict=True))
-
-    def compare_plans(
-        self,
-        plans: Sequence[measures.Plan],
-        candidates: Texts,
-        references: Texts,
-        encodings: Encodings,
-    ) -> np.ndarray:
-        """Compute several measures with this run's interpolation, float64 [measures, pairs]."""
         step = max(1, COMPARED_ELEMENTS // next(iter(encodings.values())).numel())
-        values = np.empty((len(plans), len(references)))
+        values = np.empty((len(self.plans), len(references)))
         for start in range(0, len(references), step):
             part = slice(start, start + step)
             log_q, log_p = (
                 interpolate(texts[part], encodings, self.settings.interpolation)
                 for texts in (candidates, references)
             )
-            values[:, part] = measures.compare_plans(plans, log_p, log_q).cpu().numpy()
-        return values
+            values[:, part] = measures.compare_plans(self.plans, log_p, log_q).cpu().numpy()
+        return dict(zip(self.settings.names, values, strict=True))
 
     def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
         """Compare all candidates with all references, float64 [candidates, references]."""
@@ -311,44 +300,29 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         return run
 
     def _sweep(self, pairs: Pairs, grid: Sequence[InfoLMSettings]) -> list[Result]:
-        """Encode each text once at all temperatures, and compare the encodings per setting."""
+        """Score pairs with each of the settings. Texts are encoded once, at all temperatures."""
         by_idf = {settings.idf: settings for settings in grid}
-        runs = {idf: self._run(each, pairs.texts_by_side) for idf, each in by_idf.items()}
-        for run in runs.values():
+        counted = {idf: self._run(each, pairs.texts_by_side) for idf, each in by_idf.items()}
+        for run in counted.values():
             run.check(pairs)
-        first, groups = runs[grid[0].idf], sweep_groups(grid, runs)
+        runs = [replace(counted[settings.idf], settings=settings) for settings in grid]
+        by_tables = {run.tables: run for run in runs}
         temperatures = list(dict.fromkeys(settings.temperature for settings in grid))
         parts: list[list[ChunkScores]] = [[] for _ in grid]
-        count = len(temperatures) * len(groups)
-        for chunk in pairs.chunks(first.chunk_size(SWEEP_BYTES, count)):
-            owners = np.repeat(np.arange(len(chunk)), chunk.counts)
-            sides = {
-                tables: [
-                    first.tokenize_and_weight(texts, table)
-                    for texts, table in zip(chunk.texts_by_side.values(), tables, strict=True)
-                ]
-                for tables in groups
-            }
-            chunk_texts = [text for both in sides.values() for side in both for text in side]
-            encodings = first.encode(chunk_texts, temperatures=temperatures)
-            for tables, (candidates, references) in sides.items():
-                repeated = [candidates[owner] for owner in owners]
-                for (temperature, _), indices in groups[tables].items():
-                    row = temperatures.index(temperature)
-                    log_p = {key: rows[row] for key, rows in encodings.items()}
-                    group = [replace(first, settings=grid[index]) for index in indices]
-                    plans = [plan for run in group for plan in run.plans]
-                    values = group[0].compare_plans(plans, repeated, references, log_p)
-                    for index, run, column in zip(indices, group, values, strict=True):
-                        by_name = dict(zip(run.settings.names, [column], strict=True))
-                        parts[index].append(
-                            run.reduce(candidates, references, chunk.counts, by_name)
-                        )
+        count = len(temperatures) * len(by_tables)
+        for chunk in pairs.chunks(runs[0].chunk_size(SWEEP_BYTES, count)):
+            sides = {tables: run.weighted(chunk) for tables, run in by_tables.items()}
+            texts = [text for both in sides.values() for side in both for text in side]
+            encodings = runs[0].encode(texts, temperatures=temperatures)
+            for run, part in zip(runs, parts, strict=True):
+                row = temperatures.index(run.settings.temperature)
+                log_p = {key: rows[row] for key, rows in encodings.items()}
+                part.append(run.compare_pairs(chunk, *sides[run.tables], log_p))
         results = []
-        for settings, chunks in zip(grid, parts, strict=True):
-            run, whole = replace(runs[settings.idf], settings=settings), ChunkScores.join(chunks)
+        for run, chunks in zip(runs, parts, strict=True):
+            whole = ChunkScores.join(chunks)
             counts = run.corpus_counts(pairs, whole.counts)
-            results.append(Result(settings.metric, whole.scores, run.signature, False, counts))
+            results.append(Result("infolm", whole.scores, run.signature, False, counts))
         return results
 
 
@@ -397,18 +371,3 @@ def sweep_grid(
             f"{', '.join(names)}. See measures.MEASURES for the domains."
         )
     return grid
-
-
-def sweep_groups(
-    grid: Sequence[InfoLMSettings], runs: Mapping[Any, InfoLMRun]
-) -> dict[Any, dict[tuple[float, float], list[int]]]:
-    """Group the indices of settings by IDF tables, then by temperature and interpolation.
-
-    Settings in a group share token weights. Settings in a subgroup also share distributions.
-    """
-    groups: dict[Any, dict[tuple[float, float], list[int]]] = {}
-    for index, settings in enumerate(grid):
-        by_tables = groups.setdefault(runs[settings.idf].tables, {})
-        key = (settings.temperature, settings.interpolation)
-        by_tables.setdefault(key, []).append(index)
-    return groups

@@ -8,13 +8,7 @@ from typing import Literal
 
 from infolm_metric.core.checks import InputError, check_fraction, score_names
 from infolm_metric.core.settings import EncodingSettings, IDFSetting
-from infolm_metric.infolm.measure_table import (
-    MEASURES,
-    check_parameters,
-    known_names,
-    parameter_grid,
-    upper_bound,
-)
+from infolm_metric.infolm.measure_table import MEASURES, known_names, parameter_grid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +68,7 @@ class InfoLMSettings(EncodingSettings):
             )
         check_fraction("interpolation", self.interpolation, " (0 as in the paper)")
         for name in self.names:
-            check_parameters(name, self.alpha, self.beta)
+            MEASURES[name].check(self.alpha, self.beta)
             if self.interpolation == 1 and not math.isfinite(self.upper_bound(name)):
                 raise InputError(
                     f"interpolation=1 needs a measure with an upper bound, got {name} with "
@@ -85,7 +79,8 @@ class InfoLMSettings(EncodingSettings):
 
     def upper_bound(self, measure: str) -> float:
         """Return the upper bound of a measure with these settings, or infinity."""
-        return upper_bound(measure, symmetrize=self.symmetrize, alpha=self.alpha, beta=self.beta)
+        parameters = MEASURES[measure].check(self.alpha, self.beta)
+        return MEASURES[measure].bound(self.symmetrize, parameters)
 
     @property
     def unused(self) -> frozenset[str]:

@@ -249,7 +249,7 @@ class _Worker:
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         pairs, scorer = self.plan.pairs(rows), self.plan.scorer
-        result = self.run.score(pairs).renamed(scorer.settings.column)
+        result = self.run.score(pairs, rank=True).renamed(scorer.settings.column)
         if self.plan.totals is None:
             warn(result.counts, scorer.warning_messages)
         else:  # wait for the result, because the worker may exit after this batch

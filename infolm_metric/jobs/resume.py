@@ -151,7 +151,8 @@ def run_job(
             job.write(record)
 
         def score(chunk_rows: list[Row]) -> Result:
-            return run.score(Pairs.of(map(source.pair, chunk_rows))).renamed(settings.column)
+            pairs = Pairs.of(map(source.pair, chunk_rows))
+            return run.score(pairs, rank=True).renamed(settings.column)
 
         resumed = job.done
         if part.exists() or resumed < rows:

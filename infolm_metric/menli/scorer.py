@@ -145,7 +145,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
         return run
 
     def make_baseline(
-        self, texts: Sequence[str], pairs: int, references: int, **changed: object
+        self, sources: Sequence[Sequence[str]], pairs: int, references: int, **changed: object
     ) -> Baseline:
         """Compute a baseline, and for a combination also the other metric's, if there is none."""
         settings = self.settings.replace(**changed)
@@ -153,9 +153,9 @@ class MENLIScorer(NLIScorer[MENLISettings]):
         assert isinstance(run, MENLIRun)
         part = Baseline({})
         if run.other and not run.other.baseline_range:
-            part = run.other.run.scorer.make_baseline(texts, pairs, references)
+            part = run.other.run.scorer.make_baseline(sources, pairs, references)
             changed["combine_baseline"] = part
-        whole = super().make_baseline(texts, pairs, references, **changed)
+        whole = super().make_baseline(sources, pairs, references, **changed)
         return Baseline({**part.stats, **whole.stats})
 
     def select(self, candidates: object, **changed: object) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, resolve_baseline
-from infolm_metric.core.checks import InputError, check_fraction, score_names
+from infolm_metric.core.checks import InputError, check_fraction, check_known, score_names
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import BUNDLED, NLISettings, Settings
 
@@ -28,10 +28,6 @@ NLI_FORMULAS: dict[str, tuple[int, int, int]] = {
     "e-n-2c": (1, -1, -2),
 }
 WEIGHT = 0.2  # weight of the NLI score in a combination. 0.2 to 0.3 is best for MT (Chen and Eger)
-# Metrics that can be combined with the NLI score.
-COMBINABLE = ("infolm", "baryscore", "bertscore")
-# Name of the setting that combine_layers sets, by metric.
-LAYER_SETTINGS = {"baryscore": "layers", "bertscore": "layer"}
 # Defaults of each task, for settings that are None.
 TASKS: dict[str | None, dict[str, str]] = {
     None: {"formula": "e", "direction": "avg"},
@@ -85,7 +81,7 @@ class MENLISettings(NLISettings):
     formula: str | tuple[str, ...] | None = None
     direction: Literal["avg", "rh", "hr"] | None = None
     multi_reference: Literal["max", "mean"] = "max"
-    combine_with: Literal["infolm", "baryscore", "bertscore"] | Settings | None = None
+    combine_with: str | Settings | None = None
     nli_weight: float | None = None
     combine_model: str | os.PathLike[str] | None = field(default=None, metadata={"signature": ""})
     combine_layers: int | str | tuple[int, ...] | None = field(
@@ -115,20 +111,22 @@ class MENLISettings(NLISettings):
         if self.nli_weight is not None:
             ends = " (0: only the other metric, 1: only the NLI model)"
             check_fraction("nli_weight", self.nli_weight, ends)
-        if self.combine_layers is not None and self.other_name not in LAYER_SETTINGS:
+        if self.combine_layers is not None and not self.layers_name:
+            layered = [name for name, metric in metrics.METRICS.items() if metric.layers]
             raise InputError(
-                f"combine_layers requires combine_with to be {' or '.join(LAYER_SETTINGS)}, got "
+                f"combine_layers requires combine_with to be {' or '.join(layered)}, got "
                 f"{self.other_name}. Omit this setting.",
                 setting="combine_layers",
             )
         if self.combine_model is not None:  # resolved to the absolute path of a folder
             object.__setattr__(self, "combine_model", self.other.model_name_or_path)
-        if self.other is not None and (
-            len(self.other.names) != 1 or self.other.metric not in COMBINABLE
-        ):
+        combinable = metrics.similarities()
+        if isinstance(self.combine_with, str):
+            check_known("combine_with", self.combine_with, combinable, every=True)
+        elif self.other and (len(self.other.names) != 1 or self.other_name not in combinable):
             raise InputError(
-                f"combine_with must be one of {', '.join(COMBINABLE)} with a single score, got "
-                f"{self.other.metric} with {', '.join(self.other.names)}",
+                f"combine_with must be one of {', '.join(combinable)} with a single score, got "
+                f"{self.other_name} with {', '.join(self.other.names)}",
                 setting="combine_with",
             )
 
@@ -173,7 +171,7 @@ class MENLISettings(NLISettings):
         if self.combine_model is not None:
             changes["model_name_or_path"] = self.combine_model
         if self.combine_layers is not None:
-            changes[LAYER_SETTINGS[str(self.other_name)]] = self.combine_layers
+            changes[self.layers_name] = self.combine_layers
         if not isinstance(self.combine_with, str):
             return self.combine_with and self.combine_with.replace(**changes)
         names = ["device", "dtype", "batch_size", "reuse_memory"]
@@ -190,6 +188,11 @@ class MENLISettings(NLISettings):
         """Name of the metric to combine with, or None."""
         combined = self.combine_with
         return combined.metric if isinstance(combined, Settings) else combined
+
+    @property
+    def layers_name(self) -> str:
+        """Name of the setting of the other metric that `combine_layers` sets, or ""."""
+        return metrics.find(self.other_name).layers if self.other_name else ""
 
     @property
     def idf(self) -> bool | str | IDF:

@@ -183,6 +183,9 @@ class EncodingRun(Run[E]):
 
     # Steps of scoring.
 
+    def lengths(self, texts: Iterable[str]) -> Iterator[int]:
+        return (len(text.tokens) for text in self.tokenize(texts))
+
     def count(
         self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
     ) -> CorpusStatistics:
@@ -207,10 +210,21 @@ class EncodingRun(Run[E]):
 
     def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
         """Encode the texts of a chunk, and compare its candidates with their references."""
-        candidates = self.tokenize_and_weight(pairs.predictions, self.tables[0])
-        references = self.tokenize_and_weight(pairs.flat_references, self.tables[1])
+        candidates, references = self.weighted(pairs)
         encodings = self.encode([*candidates, *references], progress)
-        repeated = [candidates[owner] for owner in np.arange(len(pairs)).repeat(pairs.counts)]
+        return self.compare_pairs(pairs, candidates, references, encodings)
+
+    def weighted(self, pairs: Pairs) -> tuple[list[WeightedText], list[WeightedText]]:
+        """Tokenize and weight the candidates and the references of a chunk."""
+        candidates = self.tokenize_and_weight(pairs.predictions, self.tables[0])
+        return candidates, self.tokenize_and_weight(pairs.flat_references, self.tables[1])
+
+    def compare_pairs(
+        self, pairs: Pairs, candidates: Texts, references: Texts, encodings: Encodings
+    ) -> ChunkScores:
+        """Compare the encoded candidates of a chunk with their references."""
+        owners = np.arange(len(pairs)).repeat(pairs.counts).tolist()
+        repeated = [candidates[owner] for owner in owners]
         values = self.compare(repeated, references, encodings)
         if len(encodings) > RELEASE_TEXTS:
             release_memory()
@@ -244,6 +258,26 @@ class EncodingRun(Run[E]):
         warnings["identical"] = int(identical.sum())
         warnings["indistinguishable"] = int((best & ~identical).sum())
         return ChunkScores({name: part.tolist() for name, part in scores.items()}, warnings)
+
+    def scores_by_count(
+        self, pairs: Pairs, references: int
+    ) -> Iterator[tuple[Pairs, Mapping[str, list[float]]]]:
+        # Each reference is compared once.
+        single = Pairs.of((text, [other]) for text, group in pairs for other in group)
+        columns = {
+            name: np.reshape(column, (-1, references))
+            for name, column in self.score(single).scores.items()
+        }
+        for count in range(1, references + 1):
+            part = Pairs(pairs.predictions, [group[:count] for group in pairs.references])
+            rule = self.settings.multi_reference
+            yield (
+                part,
+                {
+                    name: reduce_references(table[:, :count].ravel(), part.counts, rule).tolist()
+                    for name, table in columns.items()
+                },
+            )
 
     def score_pair(self, candidate: str, reference: str) -> tuple[Result, list[WeightedText]]:
         """Score a pair. Return the result and both texts with their token weights."""

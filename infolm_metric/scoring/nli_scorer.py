@@ -142,6 +142,11 @@ class NLIRun(Run[N]):
         tokenized = tokenize(self.checkpoint.tokenizer, distinct, None, "window")
         return dict(zip(distinct, (text.tokens for text in tokenized), strict=True))
 
+    def lengths(self, texts: Iterable[str]) -> Iterator[int]:
+        texts = list(texts)
+        tokens = self.tokens(texts)
+        return (len(tokens[text]) for text in texts)
+
     def check(self, pairs: Pairs) -> None:
         """Check the lengths of the pairs if long_text is "error"."""
         if self.settings.long_text == "error":

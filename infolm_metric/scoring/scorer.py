@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -239,19 +240,25 @@ class Scorer(ABC, Generic[S]):
             return run.with_statistics(counted)
 
     def make_baseline(
-        self, texts: Sequence[str], pairs: int, references: int, **changed: object
+        self, sources: Sequence[Sequence[str]], pairs: int, references: int, **changed: object
     ) -> Baseline:
-        """Compute a baseline from pairs of unrelated texts in a corpus.
+        """Compute a baseline from pairs of unrelated texts, both from the same source.
 
         It covers all score names, all weighting schemes and up to `references` references per pair.
+        Each source, a list of texts, yields up to `pairs` pairs.
         """
-        stats = {}
+        stats, texts = {}, [text for source in sources for text in source]
+        groups = [baselines.unrelated_pairs(source, pairs, references) for source in sources]
+        owners = [index for index, group in enumerate(groups) for _ in group]
+        unrelated = Pairs.of(pair for group in groups for pair in group)
         for settings in self.settings.replace(**changed).baseline_settings():
             run = self.prepare(settings, {"candidates": texts, "references": texts})
-            parts = baselines.unrelated_pairs(texts, pairs, references)
-            for count, part in enumerate(parts, 1):
-                for name, scores in run.score(part).scores.items():
-                    stats[run.baseline_key(name, count)] = BaselineStats.of(scores)
+            for part, scores in run.scores_by_count(unrelated, references):
+                tokens = run.pair_tokens(part)
+                for name, column in scores.items():
+                    stats[run.baseline_key(name, part.counts[0])] = BaselineStats.of(
+                        column, tokens, self.higher_is_better, owners
+                    )
         return Baseline(stats)
 
     # Implemented by a metric.
@@ -339,8 +346,11 @@ class Run(ABC, Generic[S]):
         signature = Signature(fields, self.default_fields(settings_fields))
         return self.baseline.sign(signature) if self.baseline else signature
 
-    def score(self, pairs: Pairs, verbose: bool = False) -> Result:
-        """Score a part of the corpus. With a baseline, also rescale the scores."""
+    def score(self, pairs: Pairs, verbose: bool = False, rank: bool = False) -> Result:
+        """Score a part of the corpus. With a baseline, also rescale the scores.
+
+        If `rank`, the counts contain the sums of tokens and percentiles that a verdict needs.
+        """
         with self.scorer.lock:
             counts = Counter(pairs.counts)
             stats = self.unrelated(counts) if self.baseline else {}
@@ -367,7 +377,8 @@ class Run(ABC, Generic[S]):
             scores=whole.scores,
             signature=self.signature,
             higher_is_better=self.scorer.higher_is_better,
-            counts=self.corpus_counts(pairs, whole.counts),
+            counts=self.corpus_counts(pairs, whole.counts)
+            + (self.percentiles(pairs, whole.scores) if rank else Counter()),
             several=self.settings.several,
             rescaled=rescaled,
             baseline=baselines.most_frequent(stats, counts) if stats else None,
@@ -424,6 +435,33 @@ class Run(ABC, Generic[S]):
                 raise
             return {}
 
+    def percentiles(self, pairs: Pairs, scores: Mapping[str, Sequence[float]]) -> Counter[str]:
+        """Add up the percentiles of scores among unrelated texts, in thousandths, and the tokens.
+
+        The result is empty if no baseline matches.
+        """
+        stats = self.unrelated(set(pairs.counts))
+        if not stats:
+            return Counter()
+        tokens = self.pair_tokens(pairs)
+        sums = Counter(pair_tokens=sum(tokens))
+        for name, column in scores.items():
+            best = self.scorer.best(self.settings, name)
+            total = sum(
+                stats[count][name].percentile(score, best, length)
+                for score, count, length in zip(column, pairs.counts, tokens, strict=True)
+            )
+            sums[f"percentile_{name}"] = round(1000 * total)
+        return sums
+
+    def scores_by_count(
+        self, pairs: Pairs, references: int
+    ) -> Iterator[tuple[Pairs, Mapping[str, list[float]]]]:
+        """Score pairs with their first reference, with their first two references, and so on."""
+        for count in range(1, references + 1):
+            part = Pairs(pairs.predictions, [group[:count] for group in pairs.references])
+            yield part, self.score(part).scores
+
     def baseline_key(self, name: str, references: int) -> baselines.BaselineKey:
         """Return the key under which a baseline stores the statistics of a score."""
         single = replace(self, settings=self.settings.single(name))
@@ -460,6 +498,15 @@ class Run(ABC, Generic[S]):
         `num_proc` is a number of processes, or None to count in this process.
         """
         return CorpusStatistics()
+
+    def lengths(self, texts: Iterable[str]) -> Iterator[int]:
+        """Count the tokens of each text. Without a tokenizer, words are counted."""
+        return (len(text.split()) for text in texts)
+
+    def pair_tokens(self, pairs: Pairs) -> list[int]:
+        """Count the tokens of the shortest text of each pair."""
+        lengths = iter(self.lengths(pairs.texts))
+        return [min(islice(lengths, 1 + count)) for count in pairs.counts]
 
     def check(self, pairs: Pairs) -> None:  # noqa: B027
         """Check that the pairs can be scored, before weights are loaded."""

@@ -55,7 +55,7 @@ def shorten(message: str) -> str:
 
 def unrelated_words(baseline: Any) -> str:
     """Return a sentence about the scores of unrelated texts."""
-    low, high = baseline.deciles[0], baseline.deciles[-1]
+    low, high = sorted(baseline.percentiles[2::2])
     return (
         f"Unrelated texts score {baseline.mean:.2g} on average. 80% of the pairs score between "
         f"{low:.2g} and {high:.2g}."

@@ -10,12 +10,13 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from infolm_metric.metrics import similarities
+
 from . import appearance as html
 from .appearance import HIGHER, LOWER, METRIC_NAMES
 from .scoring import LOCK, Answer
 from .settings import SCORERS
 
-SIMILARITIES = ("infolm", "baryscore", "bertscore")
 TONES = html.TEXTS["tones"]
 HTML = html.TEXTS["html"]
 FLAGS = {"information_measure": "measure"}
@@ -30,7 +31,7 @@ def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool
     >>> summarize({"infolm": "good", "baryscore": "good", "menli": "bad"})
     'facts'
     """
-    wording = [tones[metric] for metric in SIMILARITIES if metric in tones]
+    wording = [tones[metric] for metric in similarities() if metric in tones]
     close = 2 * wording.count("good") > len(wording)
     menli, answer = tones.get("menli"), tones.get("answer_check")
     doubted = mentioned and answer in ("weak", "bad")
@@ -105,10 +106,10 @@ def _scale(answer: Answer) -> str:
 
     A band marks the range of unrelated texts or of unclear answers.
     """
-    run, stats, best = answer.run, answer.baseline, answer.best
+    run, stats, best = answer.run, answer.unrelated, answer.best
     higher, thresholds = run.scorer.higher_is_better, getattr(run, "thresholds", None)
     worst = run.scorer.bounds(run.settings, *run.settings.names)[not higher]
-    low, high = thresholds or ((stats.deciles[0], stats.deciles[-1]) if stats else (0, 0))
+    low, high = thresholds or (sorted(stats.percentiles[2::2]) if stats else (0, 0))
     # BaryScore's bound, 4, and negative cosines are too far from typical scores to be shown.
     if math.isinf(worst) or answer.metric == "baryscore":
         worst = max(answer.score, float(f"{1.25 * max(answer.score, high, 1e-9):.1g}"))
@@ -130,11 +131,11 @@ def explanation(answer: Answer) -> str:
     direction = HIGHER if answer.run.scorer.higher_is_better else LOWER
     lines = [reason] if reason and answer.readable else []
     lines.append(f"Score {html.number(answer.score)}: {direction}.")
-    if answer.readable and answer.baseline:
-        lines.append(html.unrelated_words(answer.baseline))
+    if answer.readable and answer.unrelated:
+        lines.append(html.unrelated_words(answer.unrelated))
     elif not answer.readable or not reason:
         lines.append(words["unknown" if answer.readable else "unreadable"])
-    lines.append(words["lower" if answer.metric in SIMILARITIES else "higher"])
+    lines.append(words["lower" if answer.metric in similarities() else "higher"])
     if len(answer.references) > 1:
         text = answer.references[answer.closest]
         lines.append(words["explained"].format(number=answer.closest + 1, text=text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import statistics
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +13,11 @@ from typing import Any
 import gradio as gr
 import torch
 
-from infolm_metric.core.baselines import BaselineStats, most_frequent
+from infolm_metric.core.baselines import BaselineStats, LengthBin, most_frequent
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
 from infolm_metric.core.results import Result, is_reliable, join_results, verdict_obstacles
+from infolm_metric.metrics import METRICS, fastest_first
 from infolm_metric.models.checkpoints import ModelHolder
 from infolm_metric.models.hidden_states import Encoder
 from infolm_metric.scoring.scorer import Run
@@ -29,9 +31,6 @@ from .settings import SCORERS, check_settings, divide_settings
 VIEWS: dict[str, Any] = {
     metric: import_module(f".{metric}_view", __package__) for metric in SCORERS
 }
-FASTEST_FIRST = ("baryscore", "bertscore", "menli", "answer_check", "infolm")
-# Metrics that use the model of another metric.
-SHARED_MODELS = {"bertscore": "baryscore", "answer_check": "menli"}
 # Lock that is held while a model is loaded or used, because tokenizers are not thread-safe.
 LOCK = FairLock()
 REUSE_BYTES = 1 << 28  # cache of encoded texts, per model
@@ -91,6 +90,16 @@ class Answer:
         """Score of the candidate."""
         return float(self.result[self.metric])
 
+    @functools.cached_property
+    def tokens(self) -> int:
+        """Number of tokens of the shortest text."""
+        return self.run.pair_tokens(Pairs([self.candidate], [self.references]))[0]
+
+    @property
+    def unrelated(self) -> LengthBin | None:
+        """Scores of unrelated texts of the same length."""
+        return self.baseline and self.baseline.at(self.tokens)
+
     @property
     def identical(self) -> bool:
         """True if both texts have the same token ids."""
@@ -110,12 +119,12 @@ class Answer:
             return "Same score as an identical text"
         if self.special[0] or self.baseline is None:
             return self.special[0] or "No verdict"
-        words = self.baseline.verdict(self.score, self.best)
+        words = self.baseline.verdict(self.score, self.best, tokens=self.tokens)
         return f"{words.capitalize()} unrelated texts"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the API's answer."""
-        result, unrelated = self.result, self.baseline and vars(self.baseline)
+        result, unrelated = self.result, self.unrelated and vars(self.unrelated)
         with LOCK:
             explained, (why, _) = self.closest, self.view
             verdict: str | None = self.verdict
@@ -146,8 +155,8 @@ def load_scorer(metric: str, model: str) -> Any:
     """Return the scorer that all visitors share. The caller must hold LOCK."""
     scorer = SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
     scorer.keep_logits = True  # InfoLM's explanations need the logits
-    if metric in SHARED_MODELS:
-        scorer.models = load_scorer(SHARED_MODELS[metric], model).models
+    if shared := METRICS[metric].shares:
+        scorer.models = load_scorer(shared, model).models
     elif metric == "baryscore":
         load = scorer.load
         scorer.models = ModelHolder(scorer.open, lambda *x: SharedEncoder(**vars(load(*x))))
@@ -205,7 +214,8 @@ def compare(
             readable=is_reliable({**result.counts, **dict.fromkeys(ignored, 0)}),
             options=options,
         )
-        _ = answer.special  # computed here, so that a visitor does not wait for the lock again
+        # Computed here, so that a visitor does not wait for the lock again.
+        _ = answer.special, answer.tokens
         return answer
 
 
@@ -221,7 +231,7 @@ def score_by_all(
 
 
 def compare_by_all(
-    candidate: Any, references: Any, settings: Any, metrics: Sequence[str] = FASTEST_FIRST
+    candidate: Any, references: Any, settings: Any, metrics: Sequence[str] = ()
 ) -> Iterator[tuple[str, Answer | BaseException]]:
     """Yield each metric with its answer or error.
 
@@ -229,7 +239,7 @@ def compare_by_all(
     """
     by_metric = divide_settings(settings)
     check_texts(candidate, references)
-    for metric in metrics:
+    for metric in metrics or fastest_first():
         try:
             yield metric, compare(metric, candidate, references, by_metric[metric])
         except EXPECTED_ERRORS as error:
@@ -256,7 +266,7 @@ def score_in_parts(
             parts.append(run.score(pairs.part(start, start + size)))
         yield min(1.0, (start + size) / len(pairs)), {}
     with LOCK:
-        baseline = find_stats(run, pairs)
+        baseline, length = find_stats(run, pairs), statistics.mean(run.pair_tokens(pairs))
     result = join_results(parts)
     obstacles = verdict_obstacles(result.counts) if not result.verdicts else []
     names = ("scores", "verdicts", "higher_is_better", "warnings", "signature")
@@ -264,7 +274,7 @@ def score_in_parts(
         "metric": metric,
         "mean": result[metric],
         **{name: result[name] for name in names if name in result},
-        "unrelated": None if obstacles else baseline,
+        "unrelated": None if obstacles or not baseline else baseline.at(length),
         "no_verdict": obstacles,
     }
 

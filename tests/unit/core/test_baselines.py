@@ -5,6 +5,7 @@ import json
 import math
 import random
 import statistics
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,7 +15,14 @@ from hypothesis import strategies as st
 from infolm_metric import InfoLM, InfoLMScorer, InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.core import baselines
-from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats, Verdict
+from infolm_metric.core.baselines import (
+    Baseline,
+    BaselineNotFoundError,
+    BaselineStats,
+    LengthBin,
+    Verdict,
+)
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.metrics import METRICS, find
 from tests.damage import DAMAGE
@@ -29,7 +37,7 @@ CANDIDATES, REFERENCES = TEXTS[:20], TEXTS[40:60]
 
 @pytest.fixture(scope="module")
 def baseline(scorer):
-    return scorer.make_baseline(TEXTS, 60, 2)
+    return scorer.make_baseline([TEXTS], 60, 2)
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +66,25 @@ def test_unrelated_pairs_combine_distinct_texts_without_repeats(number, pairs, c
     texts = [f"text {i}" for i in range(number)]
     if count >= number:
         with pytest.raises(InputError, match=f"references must be smaller .*{number}.*, got"):
-            list(baselines.unrelated_pairs(texts * 2, pairs, count))
+            baselines.unrelated_pairs(texts * 2, pairs, count)
         return
-    for references, part in enumerate(baselines.unrelated_pairs(texts * 2, pairs, count), 1):
-        rows = [(candidate, *group) for candidate, group in part]
-        assert all(len(set(row)) == references + 1 for row in rows)
-        assert len(set(rows)) == len(rows) == min(pairs, len(rows))
-        assert len(rows) >= min(pairs, number, 2 * pairs)
+    rows = baselines.unrelated_pairs(texts * 2, pairs, count)
+    assert all(len({text, *group}) == count + 1 for text, group in rows)
+    assert min(pairs, number) <= len(rows) <= pairs
+    first = [frozenset((text, group[0])) for text, group in rows]
+    assert number < 2 * count + 1 or len(set(first)) == len(first)
+
+
+@pytest.mark.parametrize("higher", [False, True])
+def test_a_verdict_holds_for_each_source(higher):
+    sign = -1 if higher else 1
+    near, far = [x / 100 for x in range(100)], [x / 100 + 1 for x in range(100)]
+    scores, owners = [sign * x for x in near + far], [0] * 100 + [1] * 100
+    both, alone = (
+        BaselineStats.of(part, [9] * len(part), higher, owners[: len(part)]).bins[0].percentiles
+        for part in (scores, scores[:100])
+    )
+    assert both[:2] == alone[:2] and both[3] == pytest.approx(sign, abs=0.01)
 
 
 def test_a_baseline_covers_all_measures_weight_schemes_and_reference_counts(baseline):
@@ -81,24 +101,68 @@ def test_a_baseline_covers_all_measures_weight_schemes_and_reference_counts(base
 # Statistics
 
 SCORES = st.lists(st.floats(0, 10), min_size=2, max_size=30)
-# Verdicts from best to worst, with their least and greatest gains in deviations.
-GAINS = {"far closer than": [3.1], "closer than": [3.0, 2.1], "slightly closer than": [2.0, 1.3]}
-GAINS |= {"about as far apart as": [1.25, -1.25], "farther apart than": [-1.3]}
+# Percentiles 1, 5, 10, 50 and 90 of distances.
+SHORT, LONG = (
+    LengthBin(tokens, middle, tuple(middle + x for x in (-0.2, -0.15, -0.1, 0.0, 0.1)))
+    for tokens, middle in ((10.0, 0.7), (40.0, 0.5))
+)
+TWO_BINS = BaselineStats(0.6, 100, (SHORT, LONG))
+# Scores of texts with 10 tokens from the best to the worst, and their percentiles and verdicts.
+RANKS = {0.0: (0, "FAR_CLOSER"), 0.25: (0.5, "FAR_CLOSER"), 0.5: (1, "CLOSER")}
+RANKS |= {0.525: (3, "CLOSER"), 0.55: (5, "ABOUT_AS_FAR"), 0.7: (50, "ABOUT_AS_FAR")}
+RANKS |= {0.9: (90, "ABOUT_AS_FAR")}
 
 
-@given(SCORES)
-def test_baseline_statistics_describe_the_scores(scores):
-    stats = BaselineStats.of(scores)
+@given(SCORES, st.booleans())
+def test_baseline_statistics_describe_the_scores(scores, higher):
+    stats = BaselineStats.of(scores, [12] * len(scores), higher)
     assert stats.mean == pytest.approx(math.fsum(scores) / len(scores))
-    assert stats.deviation == pytest.approx(statistics.stdev(scores), abs=1e-9)
-    assert min(scores) - 1e-9 <= stats.deciles[0] and stats.deciles[8] <= max(scores) + 1e-9
-    assert stats.deciles[4] == pytest.approx(statistics.median(scores))
     assert stats.pairs == len(scores)
+    (only,) = stats.bins  # too few pairs for several bins
+    assert only.tokens == 12 and only.mean == pytest.approx(stats.mean, rel=1e-5)
+    assert only.percentiles[3] == pytest.approx(statistics.median(scores), rel=1e-5)
+    assert list(only.percentiles) == sorted(only.percentiles, reverse=higher)
+
+
+def test_a_bin_of_lengths_needs_fifty_pairs():
+    tokens = [5] * 49 + [10] * 50 + [30] * 60
+    stats = BaselineStats.of([float(count) for count in tokens], tokens)
+    assert [(part.tokens, part.mean) for part in stats.bins] == [(10, 10), (30, 30)]
+    assert stats.mean == pytest.approx(statistics.fmean(tokens)) and stats.pairs == len(tokens)
+
+
+@given(st.floats(1, 500))
+def test_bins_are_interpolated_between_their_lengths(tokens):
+    part = TWO_BINS.at(tokens)
+    fraction = min(max(math.log(tokens / 10) / math.log(4), 0), 1)
+    assert part.mean == pytest.approx(0.7 - 0.2 * fraction)
+    assert part.percentiles == pytest.approx([part.mean + x - 0.7 for x in SHORT.percentiles])
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["distance", "similarity"])
+@pytest.mark.parametrize("score", RANKS)
+def test_verdicts_change_at_the_first_and_fifth_percentile_of_a_length(score, sign):
+    percentile, word = RANKS[score]
+    ends = tuple(sign * end for end in SHORT.percentiles)
+    stats = BaselineStats(sign * 0.7, 100, (LengthBin(10.0, sign * 0.7, ends),))
+    assert stats.percentile(sign * score, 0.0, 10) == pytest.approx(percentile)
+    assert stats.verdict(sign * (score + 1e-9), 0.0, tokens=10) == Verdict[word]
+    assert stats.percentile(sign * 0.1, sign * -math.inf, 10) == 0
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(1, 100), st.floats(1, 100))
+def test_better_scores_and_longer_unrelated_texts_have_consistent_verdicts(a, b, m, n):
+    words = list(Verdict)
+    better, worse = (TWO_BINS.verdict(score, 0.0, tokens=m) for score in sorted((a, b)))
+    assert words.index(better) <= words.index(worse)
+    # Unrelated texts that are longer are closer, so the same score is less close.
+    short, long = (TWO_BINS.verdict(a, 0.0, tokens=tokens) for tokens in sorted((m, n)))
+    assert words.index(short) <= words.index(long)
 
 
 @given(SCORES, st.floats(0, 10), st.sampled_from([0.0, 10.0]))
-def test_rescaling_maps_the_mean_to_0_and_the_best_to_1_with_ordered_verdicts(scores, score, best):
-    stats = BaselineStats.of(scores)
+def test_rescaling_maps_the_mean_to_0_and_the_best_to_1(scores, score, best):
+    stats = BaselineStats.of(scores, [12] * len(scores))
     if stats.mean == best:
         with pytest.raises(BaselineNotFoundError, match="best score"):
             stats.check_best(best)
@@ -106,25 +170,31 @@ def test_rescaling_maps_the_mean_to_0_and_the_best_to_1_with_ordered_verdicts(sc
     assert stats.rescale(best, best) == 1 and stats.rescale(stats.mean, best) == 0
     middle = (score + best) / 2  # closer to the best score
     assert stats.rescale(middle, best) >= stats.rescale(score, best)
-    words = list(GAINS)
-    order = [words.index(stats.verdict(value, best)) for value in (best, middle, score)]
-    assert order == sorted(order)
     with pytest.raises(BaselineNotFoundError, match="best score"):
         stats.check_best(math.inf)
 
 
-@given(SCORES, st.floats(0, 10))
-def test_only_texts_with_equal_tokens_are_called_identical(scores, score):
-    stats = BaselineStats.of(scores)
-    assert stats.verdict(score, score, identical=True) == Verdict.COPY
-    assert Verdict.COPY not in {stats.verdict(score, score), stats.verdict(score, 0.0)}
+@given(st.floats(0, 10))
+def test_only_texts_with_equal_tokens_are_called_identical(score):
+    assert TWO_BINS.verdict(score, score, identical=True) == Verdict.COPY
+    assert TWO_BINS.verdict(0.0, 0.0, tokens=10) == Verdict.FAR_CLOSER
 
 
-@pytest.mark.parametrize("words", GAINS)
-def test_verdicts_change_at_two_and_three_deviations_and_at_the_outer_deciles(words):
-    stats = BaselineStats(0.0, 1.0, (-1.25, *[0.0] * 7, 1.25), 50)
-    for gain, sign in itertools.product(GAINS[words], (-1, 1)):
-        assert stats.verdict(sign * gain, best=9 * sign) == words
+def test_a_corpus_is_judged_by_the_mean_percentile_of_its_pairs(scorer, baseline):
+    pairs = Pairs(CANDIDATES, [[text] for text in REFERENCES])
+    run = scorer.prepare(scorer.settings.replace(idf=False), baseline=baseline)
+    result = run.score(pairs, rank=True)
+    ((name, scores),) = result.scores.items()
+    tokens = [
+        min(len(scorer.tokenizer.tokenize(text)) for text in texts)
+        for texts in zip(CANDIDATES, REFERENCES, strict=True)
+    ]
+    stats = find_stats(baseline, name, "uniform", 1)
+    ranks = [stats.percentile(x, 0.0, n) for x, n in zip(scores, tokens, strict=True)]
+    summary = run.summary({}, result.counts, Counter(pairs.counts))
+    assert summary.percentile(name) == pytest.approx(statistics.fmean(ranks), abs=1e-3)
+    assert summary.tokens == pytest.approx(statistics.fmean(tokens))
+    assert not any("percentile" in kind for kind in run.score(pairs).counts)
 
 
 # Rescaling
@@ -182,7 +252,7 @@ def test_unsuitable_baselines_are_rejected_before_a_model_is_loaded(
 
 
 def test_rescaling_requires_a_finite_best_score(monkeypatch):
-    toys = ToyScorer().make_baseline(TEXTS, 100, 1)
+    toys = ToyScorer().make_baseline([TEXTS], 100, 1)
     with monkeypatch.context() as patch:  # checked before any pair is scored
         patch.setattr(ToyRun, "score_chunk", None)
         for bounds in ((-math.inf, math.inf), (0.0, toys.stats[next(iter(toys.stats))].mean)):
@@ -211,7 +281,7 @@ def test_the_packaged_baseline_matches_the_bundled_model(metric, no_model):
     identity = scorer.models.checkpoint(scorer.settings).identity
     bundled = [signature for signature, *_ in baseline.stats if "|model:bundled@" in signature]
     assert all(f"|model:{identity}" in signature for signature in bundled)
-    assert all(stats.pairs >= 500 for stats in baseline.stats.values())
+    assert all(len(stats.bins) >= 5 for stats in baseline.stats.values())
 
 
 BUNDLED: dict[str, Any] = {"model_name_or_path": "bundled"}
@@ -259,8 +329,7 @@ def test_a_saved_baseline_can_be_loaded(baseline, saved):
 
 EDITED = [
     *({"mean": wrong} for wrong in (math.nan, "0.6", True)),
-    *({"deviation": wrong} for wrong in (10**400, -0.1)),
-    *({"deciles": wrong} for wrong in ([0.1] * 8, 0.1, [0.2] + [0.1] * 8)),
+    *({"bins": wrong} for wrong in ([], 0.1, [[10.0]], [[10.0] * 7])),
     *({"pairs": "500"}, {"signature": 5}, {"references": "1"}, {"more": 1}),
 ]
 

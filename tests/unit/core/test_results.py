@@ -19,8 +19,8 @@ from infolm_metric.core.signature import Signature
 ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
 RESCALED = {"l1_distance": [0.75, 0.25]}
-STATS = {"mean": 2.0, "deviation": 0.5, "deciles": [1.5, 2.5], "pairs": 20, "source": "package"}
-BASELINE = {"l1_distance": BaselineStats(**{**STATS, "deciles": (1.5, 2.5)})}
+BASELINE = {"l1_distance": BaselineStats(2.0, 20, (), "package")}
+STATS = {"mean": 2.0, "pairs": 20, "bins": (), "source": "package"}
 SIGNATURE = Signature({"idf": False})
 COUNTS = Counter(texts=4, tokens=12, empty=1, few_documents=10)
 REST = {"higher_is_better": False, "signature": "idf:no", "warnings": {"empty": 1}}

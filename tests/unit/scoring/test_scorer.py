@@ -3,13 +3,18 @@
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+import torch
 
 import infolm_metric
 from infolm_metric import IDF, InfoLMScorer, InfoLMSettings, InputError
+from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.metrics import METRICS
+from infolm_metric.models.hidden_states import ENCODER
 from infolm_metric.scoring import encoding_scorer
 from infolm_metric.scoring import scorer as core_scorer
+from infolm_metric.scoring.encoding_scorer import EncodingRun, EncodingScorer
 from tests.nearly_equal import assert_nearly_equal
 from tests.random_pairs import random_pairs
 from tests.toy import ToyScorer, ToySettings
@@ -212,3 +217,31 @@ def test_score_scores_with_any_metric(metric):
         infolm_metric.score(CANDIDATES, REFERENCES, metric=["baryscore"])
     with pytest.raises(InputError, match="Did you mean 'idf'"):
         infolm_metric.score(CANDIDATES, REFERENCES, metric=metric, idff=False)
+
+
+def test_a_metric_that_encodes_texts_has_the_settings_that_its_base_classes_need(tiny_bert):
+    """The classes that docs/extending.md names are sufficient."""
+
+    class LengthRun(EncodingRun):
+        def encode(self, texts, progress=None):
+            return {text.key: torch.tensor(len(text.text.tokens)) for text in texts}
+
+        def compare(self, candidates, references, encodings):
+            pairs = zip(candidates, references, strict=True)
+            gaps = [abs(encodings[x.key] - encodings[y.key]) for x, y in pairs]
+            return {self.settings.metric: np.array(gaps, dtype=float)}
+
+    class LengthSettings(EncodingSettings):
+        metric = "length"
+
+    class LengthScorer(EncodingScorer):
+        settings_type = LengthSettings
+        run_type = LengthRun
+        architecture = ENCODER
+
+        def load(self, checkpoint, settings):
+            return None
+
+    scorer = LengthScorer(model_name_or_path=tiny_bert, idf=False)
+    result = scorer.score(["a b c", "a"], [["a", "a b"], ["a"]])
+    assert result["scores"] == [1.0, 0.0] and result.counts["identical"] == 1
