@@ -87,7 +87,10 @@ class LengthBin:
 
 @dataclass(frozen=True)
 class BaselineStats:
-    """Mean of the scores of unrelated texts, and their percentiles by length."""
+    """Mean of the scores of unrelated texts, and their percentiles by length.
+
+    Without bins, scores can be rescaled, but there are no verdicts.
+    """
 
     mean: float
     pairs: int
@@ -131,6 +134,11 @@ class BaselineStats:
         rounded = [[float(f"{number:.6g}") for number in row] for row in rows]
         bins = tuple(LengthBin(length, mean, tuple(rest)) for length, mean, *rest in rounded)
         return cls(statistics.fmean(scores), len(scores), bins)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the statistics as a dictionary that can be converted to JSON."""
+        bins = [{**vars(part), "percentiles": [*part.percentiles]} for part in self.bins]
+        return {**vars(self), "bins": bins}
 
     def at(self, tokens: float) -> LengthBin:
         """Interpolate the bins at a number of tokens, linearly in its logarithm.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -286,7 +286,7 @@ class Result(Mapping[str, Any]):
         result["warnings"] = nonzero_counts(self.counts)
         if self.rescaled and self.baseline:
             result["baseline"] = unwrap(
-                {name: asdict(stats) for name, stats in self.baseline.items()}
+                {name: stats.as_dict() for name, stats in self.baseline.items()}
             )
         return result
 

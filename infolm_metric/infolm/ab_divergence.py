@@ -18,8 +18,6 @@ from torch import Tensor
 from infolm_metric.models.determinism import to_float64
 
 SMALLEST_GAP = 1e-70  # within this distance of a singular parameter, the limit is returned
-SINGULAR = 1e-3  # within this distance of one, matrix products are too inaccurate
-SMALLEST_SUM = 1e-280  # smallest accurate sum of powers, relative to the largest power
 SERIES_BELOW = 2.0**-6  # exp(y) - 1 - y loses 7 bits at this y. 6 terms of its series suffice
 
 
@@ -44,23 +42,6 @@ def ab_terms(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
         parts.append(torch.where(whole > 0.0, entries / whole, 0.0) * rise / step)
         width += step
     return torch.stack(parts).sum(0) / width
-
-
-def ab_matrix(log_p: Tensor, log_q: Tensor, alpha: float, beta: float) -> Tensor:
-    """Return the AB divergences of all pairs, [references, candidates].
-
-    Values close to 0 are inaccurate. Near singular parameters or if a sum underflows, they are NaN.
-    """
-    total = alpha + beta
-    if min(abs(alpha), abs(beta), abs(total)) < SINGULAR:
-        return log_p.new_full((len(log_p), len(log_q)), torch.nan)
-    ends = (total * log_p).logsumexp(-1), (total * log_q).logsumexp(-1)
-    p_term, q_term = ends[0][:, None] / (beta * total), ends[1] / (alpha * total)
-    log_w, log_v = alpha * log_p, beta * log_q
-    peak_w, peak_v = log_w.amax(-1, keepdim=True), log_v.amax(-1, keepdim=True)
-    sums = (log_w - peak_w).exp() @ (log_v - peak_v).exp().T
-    sums = torch.where(sums > SMALLEST_SUM, sums, torch.nan)
-    return p_term + q_term - (sums.log() + peak_w + peak_v.T) / (alpha * beta)
 
 
 def nonzero(number: float) -> float:

@@ -111,6 +111,9 @@ class MENLISettings(NLISettings):
         if self.nli_weight is not None:
             ends = " (0: only the other metric, 1: only the NLI model)"
             check_fraction("nli_weight", self.nli_weight, ends)
+        combinable = metrics.similarities()
+        if isinstance(self.combine_with, str):
+            check_known("combine_with", self.combine_with, combinable, every=True)
         if self.combine_layers is not None and not self.layers_name:
             layered = [name for name, metric in metrics.METRICS.items() if metric.layers]
             raise InputError(
@@ -120,10 +123,9 @@ class MENLISettings(NLISettings):
             )
         if self.combine_model is not None:  # resolved to the absolute path of a folder
             object.__setattr__(self, "combine_model", self.other.model_name_or_path)
-        combinable = metrics.similarities()
-        if isinstance(self.combine_with, str):
-            check_known("combine_with", self.combine_with, combinable, every=True)
-        elif self.other and (len(self.other.names) != 1 or self.other_name not in combinable):
+        if self.other is not None and (
+            len(self.other.names) != 1 or self.other_name not in combinable
+        ):
             raise InputError(
                 f"combine_with must be one of {', '.join(combinable)} with a single score, got "
                 f"{self.other_name} with {', '.join(self.other.names)}",

@@ -413,6 +413,8 @@ class Run(ABC, Generic[S]):
         number of references.
         """
         stats = baselines.most_frequent(self.unrelated(references), references)
+        if not all(each.bins for each in (stats or {}).values()):
+            stats = None  # without a verdict
         pairs = sum(references.values())
         return Summary(pairs, means, self.signature, counts, stats, resumed)
 
@@ -441,7 +443,7 @@ class Run(ABC, Generic[S]):
         The result is empty if no baseline matches.
         """
         stats = self.unrelated(set(pairs.counts))
-        if not stats:
+        if not stats or not all(each.bins for part in stats.values() for each in part.values()):
             return Counter()
         tokens = self.pair_tokens(pairs)
         sums = Counter(pair_tokens=sum(tokens))

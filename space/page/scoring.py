@@ -283,4 +283,5 @@ def find_stats(run: Run[Any], pairs: Pairs) -> BaselineStats | None:
     """Return the package's baseline for these settings and reference counts, or None."""
     counts = Counter(pairs.counts)
     stats = most_frequent(run.unrelated(counts), counts)
-    return stats[run.settings.names[0]] if stats else None
+    found = stats and stats[run.settings.names[0]]
+    return found if found and found.bins else None

@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 
 from infolm_metric import InputError
 from infolm_metric.core import results
-from infolm_metric.core.baselines import BaselineStats
+from infolm_metric.core.baselines import BaselineStats, LengthBin
 from infolm_metric.core.signature import Signature
 
 ONE = {"l1_distance": [0.5, 1.5]}
 SCORES = {"l1_distance": [0.5, 1.5], "kl_divergence": [0.25, 0.0]}
 RESCALED = {"l1_distance": [0.75, 0.25]}
-BASELINE = {"l1_distance": BaselineStats(2.0, 20, (), "package")}
-STATS = {"mean": 2.0, "pairs": 20, "bins": (), "source": "package"}
+BINS = (LengthBin(10.0, 2.0, (1.0, 1.5)),)
+BASELINE = {"l1_distance": BaselineStats(2.0, 20, BINS, "package")}
+STATS = {"mean": 2.0, "pairs": 20, "source": "package"}
+STATS["bins"] = [{"tokens": 10.0, "mean": 2.0, "percentiles": [1.0, 1.5]}]
 SIGNATURE = Signature({"idf": False})
 COUNTS = Counter(texts=4, tokens=12, empty=1, few_documents=10)
 REST = {"higher_is_better": False, "signature": "idf:no", "warnings": {"empty": 1}}

@@ -23,7 +23,7 @@ from infolm_metric.answer_check.verdict import VERDICTS as answer_verdicts
 from infolm_metric.commands.main import main
 from infolm_metric.core.baselines import Verdict
 from infolm_metric.infolm.masked_lm import MaskedLM
-from infolm_metric.metrics import METRICS
+from infolm_metric.metrics import METRICS, similarities
 from infolm_metric.models.hidden_states import Encoder
 from infolm_metric.models.nli import NLIModel
 from infolm_metric.scoring.scorer import Run
@@ -350,8 +350,8 @@ def test_every_verdict_of_a_baseline_has_a_tone():
         assert word.capitalize() in card.TONES or word in card.TONES
 
 
-CLOSE = dict.fromkeys(card.SIMILARITIES, "good")
-APART = dict.fromkeys(card.SIMILARITIES, "weak")
+CLOSE = dict.fromkeys(similarities(), "good")
+APART = dict.fromkeys(similarities(), "weak")
 SENTENCES = [
     ({}, {}, "not meaningful"),
     (CLOSE, {"identical": True}, "identical"),
