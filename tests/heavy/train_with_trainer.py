@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 import datasets
-import numpy as np
 from transformers import (
     AutoModelForSeq2SeqLM,
     AutoTokenizer,
@@ -20,21 +19,12 @@ from transformers import (
     Seq2SeqTrainingArguments,
 )
 
-from infolm_metric import InfoLM
+from infolm_metric.integrations.transformers import compute_metrics
 
 
 def main(name, table, metric_model, folder):
     tokenizer = AutoTokenizer.from_pretrained(name)
     model = AutoModelForSeq2SeqLM.from_pretrained(name)
-    infolm = InfoLM(model_name_or_path=metric_model, device="cpu")
-
-    def compute_metrics(evaluated):
-        texts = []
-        for ids in (evaluated.predictions, evaluated.label_ids):
-            ids = np.where(ids >= 0, ids, tokenizer.pad_token_id)
-            texts.append(tokenizer.batch_decode(ids, skip_special_tokens=True))
-        results = infolm.compute(predictions=texts[0], references=texts[1], return_scores=False)
-        return {"infolm": results["infolm"]}  # only the scalar, because only numbers can be logged
 
     def tokenize(row):
         return tokenizer(row["source"], text_target=row["target"], return_token_type_ids=False)
@@ -50,13 +40,13 @@ def main(name, table, metric_model, folder):
         save_strategy="epoch",
         predict_with_generate=True,
         generation_max_length=12,
-        metric_for_best_model="eval_infolm",
-        greater_is_better=False,  # the default of transformers is True
+        metric_for_best_model="infolm_loss",
         load_best_model_at_end=True,
         report_to="none",
         use_cpu=True,
         disable_tqdm=True,
     )
+    metrics = compute_metrics(tokenizer, args=arguments, model_name_or_path=metric_model)
     trainer = Seq2SeqTrainer(
         model,
         arguments,
@@ -64,11 +54,10 @@ def main(name, table, metric_model, folder):
         eval_dataset=pairs["test"],
         data_collator=DataCollatorForSeq2Seq(tokenizer, model),
         processing_class=tokenizer,
-        compute_metrics=compute_metrics,
+        compute_metrics=metrics,
     )
     trainer.train()
     at_end = trainer.evaluate()["eval_infolm"]  # score of the best model, loaded at the end
-    infolm.unload()
     state = trainer.state
     log = {"log": state.log_history, "best": state.best_metric, "at_end": at_end}
     log["checkpoint"] = Path(state.best_model_checkpoint).name
