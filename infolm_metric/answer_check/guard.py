@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from infolm_metric.answer_check.final_answer import Text, final_answer, plain_text
+from infolm_metric.answer_check.patterns import find_denial
 from infolm_metric.answer_check.statements import split_words
 from infolm_metric.answer_check.values import is_copy
 
@@ -86,7 +87,7 @@ def copied_prompt(text: Text, prompt: str) -> float:
 
 
 def candidates(text: Text, references: Sequence[Text]) -> float:
-    """Return a factor for a bare list of items, or for statements that differ in the answer.
+    """Return a factor for a bare list, a denied reference, or statements that differ in the answer.
 
     >>> [candidates(plain_text(x), [plain_text("Paris")]) for x in ("Rome, Paris, Oslo", "Paris")]
     [0.333..., 1.0]
@@ -95,6 +96,8 @@ def candidates(text: Text, references: Sequence[Text]) -> float:
     usual = max((len(_items(reference)) for reference in references), default=1)
     if items > usual + ITEMS - 1 and len(text.words) <= ITEM_WORDS * items:
         return usual / items
+    if any(find_denial(Text(x), reference) for x in text.statements for reference in references):
+        return CANDIDATES  # whatever the other statements assert
     wanted = {word for reference in references for word in reference.words}
     statements = [set(split_words(statement)) for statement in text.statements]
     for statement in statements:

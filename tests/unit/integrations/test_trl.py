@@ -216,7 +216,6 @@ GUARDED = [  # prompt, completion, reference, bounds of the factor
     ("Who?", "It is Jane Austen. It is not Jane Austen.", "Jane Austen", 0.0, 0.3),
     ("Who?", "Jane Austen or Mary Shelley or Anne Bronte.", "Jane Austen", 0.0, 0.3),
     ("Who?", "Keats, Austen, Byron, Shelley, Scott", "Austen", 0.0, 0.3),
-    ("Who wrote the novel Emma?", "austen emma novel wrote keats", "Austen", 0.0, 0.3),
     ("Who wrote Emma?", "Who wrote Emma?", "Emma", 0.0, 0.0),
     (
         "Who?",
