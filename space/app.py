@@ -76,10 +76,10 @@ def build(metric: str = "infolm") -> gr.Blocks:
         gr.Markdown(INTRODUCTION, elem_id="introduction")
         with gr.Tabs():
             with gr.Tab("Compare"):
-                compare_tab.build(metric)
+                compare_tab.build(demo, metric)
             with gr.Tab("Score a file"):
                 file_tab.build(metric)
-        gr.api(score, api_name="score", **limits.QUEUE)
+        gr.api(score, api_name="score")
     return demo.queue(max_size=limits.MAX_WAITING, default_concurrency_limit=limits.MAX_RUNNING)
 
 

@@ -76,8 +76,13 @@ class Explanation:
 
     def lines(self) -> Iterator[str]:
         """Yield the score and the most expensive moves as text."""
-        yield f"baryscore: {self.score:.6g}. Most expensive moves from candidate to reference:"
-        for move in self.moves()[:10]:
+        moves = self.moves()[:10]
+        part = sum(move.share for move in moves) / self.score if self.score else 0.0
+        yield (
+            f"baryscore: {self.score:.6g}. Most expensive moves from candidate to reference, "
+            f"{part:.0%} of the score:"
+        )
+        for move in moves:
             words = self.candidate.tokens[move.candidate], self.reference.tokens[move.reference]
             yield f"{words[0]} -> {words[1]}: {move.share:.4f}"
 

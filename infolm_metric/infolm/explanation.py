@@ -77,8 +77,13 @@ class Explanation:
 
     def lines(self) -> Iterator[str]:
         """Yield the score and the largest contributions as text."""
-        yield f"{self.measure}: {self.score:.6g}. Largest contributions of vocabulary entries:"
-        for entry in self.top():
+        top = self.top()
+        part = sum(entry.share for entry in top) / self.score if self.score else 0.0
+        yield (
+            f"{self.measure}: {self.score:.6g}. Largest contributions of vocabulary entries, "
+            f"{part:.0%} of the score:"
+        )
+        for entry in top:
             p, q = f"{entry.in_reference:.3f}", f"{entry.in_candidate:.3f}"
             yield f"{entry.token}: {entry.share:.4f} (reference {p}, candidate {q})"
 

@@ -7,7 +7,6 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 
@@ -24,10 +23,8 @@ if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, where visitors can re
 
 LOWER = "lower is closer, 0 for identical texts"
 HIGHER = "higher is better, at most 1"
-View = tuple[dict[str, Any], str]  # explanation of a score, as data and as HTML
 STYLE = Path(__file__).with_name("style.css")
 NOUNS = ("text", "pair", "reference", "blank reference")  # that warnings count
-LEVELS = 4  # of the colors of tokens, besides 0
 
 
 def number(value: float) -> str:
@@ -53,13 +50,10 @@ def shorten(message: str) -> str:
     return message[:600]
 
 
-def unrelated_words(baseline: Any) -> str:
+def unrelated_words(unrelated: tuple[float, float]) -> str:
     """Return a sentence about the scores of unrelated texts."""
-    low, high = sorted(baseline.percentiles[2::2])
-    return (
-        f"Unrelated texts score {baseline.mean:.2g} on average. 80% of the pairs score between "
-        f"{low:.2g} and {high:.2g}."
-    )
+    low, high = unrelated
+    return f"80% of the pairs of unrelated texts score between {low:.2g} and {high:.2g}."
 
 
 def notes(warnings: Mapping[str, int]) -> list[str]:
@@ -123,15 +117,17 @@ def code(label: str, text: str) -> str:
     return f'<div class="code"><b>{label}</b>{button}<pre>{escape(text)}</pre></div>'
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
+def table(
+    headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", marked: int = -1
+) -> str:
     """Return a table of texts and numbers. On a phone, each cell of a file has its own header."""
     names = [escape(header) for header in headers]
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = ""
-    for row in rows:
+    for index, row in enumerate(rows):
         cells = zip(names, map(escape, row), strict=True)
         columns = (f'<td data-name="{name}">{cell}</td>' for name, cell in cells)
-        body += f"<tr>{''.join(columns)}</tr>"
+        body += f"<tr{' class=marked' * (index == marked)}>{''.join(columns)}</tr>"
     return (
         f'<div class="table" tabindex="0" role="region" aria-label="{caption or "Table"}">'
         f"<table>{caption and f'<caption>{caption}</caption>'}"
@@ -148,13 +144,3 @@ def bars(title: str, rows: Sequence[tuple[str, float, str]], most: float = 0.0) 
         for word, value, color in rows
     )
     return f'<table class="bars"><caption>{title}</caption><tbody>{body}</tbody></table>'
-
-
-def tokens(title: str, values: Iterable[tuple[str, float | str]]) -> str:
-    """Return the tokens of a text, each with a color: a name, or a number from 0 to 1."""
-    marks = (
-        (token, c if isinstance(c, str) else f"level-{round(LEVELS * min(1.0, max(0.0, c)))}")
-        for token, c in values
-    )
-    body = " ".join(f'<span class="token {color}">{escape(token)}</span>' for token, color in marks)
-    return f'<div class="tokens"><b>{title}</b><p>{body}</p></div>'

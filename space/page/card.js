@@ -1,19 +1,35 @@
-// Actions of the card and of the events, which events.py names. The attribute data-metric of the card
-// remembers the open metric when the rows are replaced.
+// Actions of the card and of the events, which compare_tab.py names.
 const rows = 'button[data-metric]', card = () => document.getElementById('score');
 window.infolm = {
     copy(event) {
         const button = event.target.closest('button.copy');
         if (!button) return;
-        navigator.clipboard.writeText(button.parentElement.querySelector('pre').textContent);
+        const code = button.parentElement.querySelector('pre');
+        navigator.clipboard.writeText(button.matches('.link') ? location.href : code.textContent);
         button.textContent = 'Copied';
     },
-    metric: () => card().dataset.metric,
-    // Opens the explanation that was open before if its score is meaningful, or the first that is.
-    open() {
-        const same = `${rows}[data-metric=${card().dataset.metric}]:not(.none)`;
-        const row = [same, `${rows}:not(.none)`, rows].map(x => card().querySelector(x)).find(x => x);
-        row?.click();
+    texts: values => JSON.stringify(values.slice(0, 6)),
+    // Replaces the metric by the pressed row, and the snapshot by the texts.
+    send([metric, ...values]) {
+        const pressed = card().querySelector(`${rows}[aria-pressed=true]`);
+        values.pop();
+        return [pressed?.dataset.metric ?? metric, ...values, infolm.texts(values)];
+    },
+    // Keeps the texts and settings in the fragment of the address, which browsers do not send.
+    keep(names, values) {
+        const entries = names.map((name, i) => [name, JSON.stringify(values[i])])
+            .filter(([_, value]) => value !== '""' && value !== 'null');
+        history.replaceState(null, '', '#' + new URLSearchParams(entries));
+    },
+    restore(names, values) {
+        const kept = new URLSearchParams(location.hash.slice(1));
+        return names.map((name, i) => {
+            try {
+                return kept.has(name) ? JSON.parse(kept.get(name)) : i < 6 ? '' : values[i];
+            } catch {
+                return values[i];
+            }
+        });
     },
     press() {
         document.getElementById('compare').click();
@@ -30,10 +46,9 @@ element.addEventListener('click', event => {
     const row = event.target.closest(rows);
     if (!row) return;
     element.querySelectorAll(rows).forEach(x => x.setAttribute('aria-pressed', x === row));
-    card().dataset.metric = row.dataset.metric;
     trigger('click');
     const why = document.getElementById('why');
     if (event.isTrusted && why.getBoundingClientRect().top > innerHeight - 160) {
-        why.scrollIntoView({behavior: 'smooth'});
+        document.getElementById('settings').scrollIntoView({behavior: 'smooth'});
     }
 });

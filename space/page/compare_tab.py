@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from . import events, limits
-from .appearance import METRIC_NAMES, TEXTS
-from .card import card, explanation, sentence
-from .scoring import EXPECTED_ERRORS, Answer, compare, compare_by_all, refusal
-from .settings import QUIET, divide_settings, make_controls, read_settings
+from . import limits
+from .appearance import TEXTS, notice
+from .card import Results, card, choose_metric, explanation, sentence
+from .scoring import (
+    EXPECTED_ERRORS,
+    Answer,
+    compare,
+    compare_by_all,
+    is_answer,
+    settings_of_page,
+)
+from .settings import QUIET, SHOWN, make_controls, read_settings, show_controls
 
 FOLDER = Path(__file__).parent
 EXAMPLES = tomllib.loads((FOLDER / "examples.toml").read_text(encoding="utf-8"))["examples"]
@@ -22,9 +31,15 @@ WAITING = card("Press “Compare” to score the candidate.")
 # Update that hides the explanation but keeps its space, so that the layout does not change.
 HIDDEN: dict[str, Any] = gr.update(elem_classes=["blank"])
 SCRIPT = (FOLDER / "card.js").read_text(encoding="utf-8")
+NAMES = ["candidate", *(f"reference-{n + 1}" for n in range(limits.MAX_REFERENCES)), *SHOWN]
+# Functions of card.js. The address keeps the texts and the settings, which are not sent with it.
+PRESS, SCROLL = "() => infolm.press()", "() => infolm.scroll()"
+SEND = "(...all) => infolm.send(all)"
+KEEP = f"infolm.keep({json.dumps(NAMES)}, all)"
+RESTORE = f"(...all) => infolm.restore({json.dumps(NAMES)}, all)"
 
 
-def build(metric: str) -> None:
+def build(demo: gr.Blocks, metric: str) -> None:
     """Build the tab, which initially shows the first example and the explanation of `metric`."""
     with gr.Row(elem_classes="examples"):
         buttons = [gr.Button(pair["name"], size="sm", min_width=140) for pair in EXAMPLES]
@@ -32,66 +47,106 @@ def build(metric: str) -> None:
         with gr.Column(scale=4, min_width=300):
             boxes = _make_boxes()
             compare_button = gr.Button("Compare", variant="primary", size="lg", elem_id="compare")
-            controls = make_controls()
         with gr.Column(scale=5, min_width=300, elem_classes="sticky"):
             shown = gr.HTML(WAITING, elem_id="score", js_on_load=SCRIPT)
     opened = gr.Textbox(metric, visible="hidden", label="metric")
+    controls = make_controls(metric)
     why = gr.HTML(elem_id="why", js_on_load="element.onclick = event => infolm.copy(event)")
+    inputs = [*boxes, *controls]
 
-    def read(values: tuple[Any, ...]) -> tuple[str, list[str], dict[str, Any]]:
-        candidate, *group = (text or "" for text in values[: len(boxes)])
-        references = [text for text in group if text.strip()] or group[:1]
-        return candidate, references, read_settings(values[len(boxes) :])
-
-    def answer(*values: Any) -> Iterator[dict[Any, Any]]:
+    def answer(keep: bool, metric: str, *values: Any) -> Iterator[dict[Any, Any]]:
         try:
-            for html in compare_step_by_step(*read(values)):
+            for html, chosen in compare_step_by_step(*_read(values), metric, keep):
+                metric = chosen
                 yield {shown: html}
+            yield explain(metric, *values) | {shown: html}
         except EXPECTED_ERRORS as error:
             yield {shown: card(f"Not compared: {error}", kind="refused"), why: HIDDEN}
 
-    def explain(metric: str, *values: Any) -> Iterator[dict[Any, Any]]:
-        candidate, references, settings = read(values)
+    def explain(metric: str, *values: Any) -> dict[Any, Any]:
+        candidate, references, settings = _read(values)
         try:
-            own = divide_settings(settings).get(metric)
-            html = explanation(compare(metric, candidate, references, own))
-        except EXPECTED_ERRORS as error:  # of a request that the page does not send
-            raise refusal(error) from None
-        yield {opened: metric, why: gr.update(value=html, elem_classes=[])}
+            own = settings_of_page(candidate, references, settings)
+            html = explanation(compare(metric, candidate, references, own.get(metric)))
+        except EXPECTED_ERRORS as error:  # for example, an invalid setting
+            html = notice(str(error))
+        visible = dict(zip(controls, show_controls(metric), strict=True))
+        return {opened: metric, why: gr.update(value=html, elem_classes=[]), **visible}
+
+    # Editing a text clears the answer. The server returns an answer with a snapshot of its texts,
+    # and the browser discards the answer if the texts have changed in the meantime.
+    cleared, snapshot = json.dumps([WAITING, HIDDEN]), gr.Textbox(visible="hidden", label="asked")
+
+    def connect(function: Any, triggers: Any, after: str = "") -> None:
+        def answer_with_snapshot(*values: Any) -> Iterator[dict[Any, Any]]:
+            for updates in function(*values[:-1]):
+                yield {**updates, snapshot: values[-1]}
+
+        event = gr.on(
+            triggers,
+            answer_with_snapshot,
+            [opened, *inputs, snapshot],
+            [shown, why, opened, *controls, snapshot],
+            js=SEND,
+            trigger_mode="always_last",
+            api_visibility="private",
+            show_progress="hidden",
+        )
+        js = f"if (snapshot !== infolm.texts(all)) return {cleared}; {after}; return [];"
+        js = f"(snapshot, ...all) => {{ {js} }}"
+        event.then(None, [snapshot, *inputs], [shown, why], js=js, **QUIET)
 
     submits = [compare_button.click, *(box.submit for box in boxes)]
-    setting_edits = [control.input for control in controls]
-    inputs = [*boxes, *controls]
-    triggers, edits = [*submits, *setting_edits], [*(box.change for box in boxes), *setting_edits]
-    blank = {shown: WAITING, why: HIDDEN}
-    events.answer(answer, triggers, inputs, [shown, why], blank, edits, after=events.OPEN)
-    gr.on(submits, None, js=events.SCROLL, **QUIET)
-    inputs, blank = [opened, *inputs], {why: HIDDEN}
-    events.answer(explain, [shown.click], inputs, [opened, why], blank, before=events.READ_METRIC)
+    edits, keep = [box.change for box in boxes], [control.input for control in controls]
+    connect(partial(answer, False), submits, KEEP)
+    connect(partial(answer, True), keep, KEEP)
+    connect(lambda *values: iter([explain(*values)]), [shown.click])
+    gr.on(edits, None, None, [shown, why], js=f"() => {cleared}", **QUIET)
+    gr.on(submits, None, js=SCROLL, **QUIET)
+    kept = gr.Textbox(visible="hidden", label="kept")
+    demo.load(None, None, kept, js="() => location.hash", **QUIET)
+    restored = kept.change(None, inputs, inputs, js=RESTORE, **QUIET)
+    restored.then(None, js=PRESS, **QUIET)
     for button, example in zip(buttons, EXAMPLES, strict=True):
         texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
         # The browser fills in the texts without a request, and then presses “Compare”.
-        button.click(None, None, boxes, js=f"() => {texts!r}", **QUIET).then(
-            None, js=events.PRESS, **QUIET
+        button.click(None, None, boxes, js=f"() => {json.dumps(texts)}", **QUIET).then(
+            None, js=PRESS, **QUIET
         )
-    pair = EXAMPLES[0]["candidate"], [EXAMPLES[0]["reference"]]
     # Set directly, because a load event could run before the build is complete.
-    *_, shown.value = compare_step_by_step(*pair, {}, opened=metric)
-    why.value = explanation(compare(metric, *pair))
+    start = _read([component.value for component in inputs])
+    *_, (shown.value, _) = compare_step_by_step(*start, metric, True)
+    candidate, references, settings = start
+    own = settings_of_page(candidate, references, settings)[metric]
+    why.value = explanation(compare(metric, candidate, references, own))
 
 
 def compare_step_by_step(
-    candidate: str, references: list[str], settings: dict[str, Any], opened: str = ""
-) -> Iterator[str]:
-    """Yield the card after each metric, and finally with the sentence about all scores."""
+    candidate: str, references: list[str], settings: dict[str, Any], opened: str, keep: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield the card after each step, finally with the sentence, and the explained metric.
+
+    `opened` is the metric that was explained before. If not `keep`, it may change.
+    """
     note = NOTES.get((candidate, *references), "")
-    results: dict[str, Answer | BaseException] = {}
-    for metric, result in compare_by_all(candidate, references, settings):
-        results[metric] = result
-        if len(results) < len(METRIC_NAMES):
-            yield card("Comparing the texts", results, note)
+    by_metric = settings_of_page(candidate, references, settings)
+    judged = is_answer(candidate, references)
+    results: Results = {}
+    for metric, result in compare_by_all(candidate, references, by_metric):
+        results = {**results, metric: result}
+        yield card("Comparing the texts", results, note, "running", opened, judged), opened
+    if not keep:
+        opened = choose_metric(results, judged, opened)
     answers = [result for result in results.values() if isinstance(result, Answer)]
-    yield card(sentence(answers), results, note, "done", opened)
+    yield card(sentence(answers), results, note, "done", opened, judged), opened
+
+
+def _read(values: Any) -> tuple[str, list[str], dict[str, Any]]:
+    """Return the candidate, its references and the settings in the inputs of the tab."""
+    boxes = 1 + limits.MAX_REFERENCES
+    candidate, *group = (text or "" for text in values[:boxes])
+    references = [text for text in group if text.strip()] or group[:1]
+    return candidate, references, read_settings(values[boxes:])
 
 
 def _make_boxes() -> list[gr.Textbox]:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from infolm_metric import measures
 from infolm_metric.core.checks import InputError
+from infolm_metric.infolm.measure_table import MEASURES
 from infolm_metric.metrics import METRICS
+
+from .appearance import TEXTS
 
 SCORERS = {name: metric.scorer_type() for name, metric in METRICS.items()}
 DEFAULTS = {"model_name_or_path": "bundled"}  # replaces the default of the metrics
-PARAMETERS = ("alpha", "beta")
 # Options of events that only change the layout.
 QUIET: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
 
@@ -45,8 +46,8 @@ CONTROLS = {
         Path(__file__).with_name("settings.toml").read_text(encoding="utf-8")
     ).items()
 }
-MEASURES = [(measure, measure) for measure in measures.MEASURES]
-CONTROLS["information_measure"] = Control(CONTROLS["information_measure"].label, values=MEASURES)
+NAMED_MEASURES = [(name, f"{TEXTS['measures'][name]} ({name})") for name in MEASURES]
+CONTROLS["information_measure"] = replace(CONTROLS["information_measure"], values=NAMED_MEASURES)
 SHOWN = {name: control for name, control in CONTROLS.items() if control.shown}
 
 
@@ -61,8 +62,7 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     """
     if not isinstance(metric, str) or metric not in SCORERS:
         raise InputError(f"metric must be one of all, {', '.join(SCORERS)}, got {metric!r:.60}")
-    if not isinstance(settings or {}, Mapping):
-        raise InputError(f"settings must be a dictionary, got {settings!r:.60}")
+    _check_mapping(settings)
     controls = {name: x for name, x in CONTROLS.items() if metric in x.metrics}
     for name, value in (settings or {}).items():
         if name not in controls:
@@ -74,24 +74,20 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
                 f"{name} must be one of {', '.join(map(str, choices))}, got {value!r:.60}"
             )
     settings = {**DEFAULTS, **(settings or {})}
-    if metric == "infolm":  # drop parameters that the measure does not have
-        parameters = _parameter_names(settings.get("information_measure", "fisher_rao_distance"))
-        settings = {k: v for k, v in settings.items() if k not in PARAMETERS or k in parameters}
-    metric_settings = SCORERS[metric](**settings).settings
+    checked = SCORERS[metric].settings_type.of(**settings)
     for name, (low, high) in ((name, x.range) for name, x in controls.items() if x.range):
-        if not low <= getattr(metric_settings, name) <= high:
+        if not low <= getattr(checked, name) <= high:
             raise InputError(f"{name} must be between {low:g} and {high:g}, got {settings[name]}")
     return settings
 
 
-def divide_settings(settings: Any) -> dict[str, Any]:
+def divide_settings(settings: Any) -> dict[str, dict[str, Any]]:
     """Return the settings of each metric among the settings of all metrics.
 
     >>> divide_settings({"idf": False})["menli"], divide_settings({"idf": False})["infolm"]
     ({}, {'idf': False})
     """
-    if not isinstance(settings or {}, Mapping):
-        raise InputError(f"settings must be a dictionary, got {settings!r:.60}")
+    _check_mapping(settings)
     for name in settings or {}:
         if name not in CONTROLS:
             raise InputError(f"unknown setting {name!r:.60}. Choose from {', '.join(CONTROLS)}.")
@@ -101,53 +97,41 @@ def divide_settings(settings: Any) -> dict[str, Any]:
     }
 
 
-def make_controls(radio: gr.Radio | None = None) -> list[Any]:
-    """Create a collapsed section with all controls, or with the controls of the radio's metric."""
-    with gr.Accordion("Settings", open=False):
-        controls = [_component(name) for name in SHOWN]
-    inputs = [controls[0], radio] if radio else [controls[0]]
-    gr.on([field.change for field in inputs], _show, inputs, controls, **QUIET)
-    return controls
+def _check_mapping(settings: Any) -> None:
+    if not isinstance(settings or {}, Mapping):
+        raise InputError(f"settings must be a dictionary, got {settings!r:.60}")
 
 
-def read_settings(values: Sequence[Any], metric: str | None = None) -> dict[str, Any]:
-    """Return the settings in all controls, or the metric's settings, without defaults."""
-    return {
-        name: value
-        for (name, control), value in zip(SHOWN.items(), values, strict=True)
-        if value not in (None, "") and metric in (None, *control.metrics)
-    }
+def make_controls(metric: str) -> list[Any]:
+    """Create all controls. The controls of a metric are visible."""
+    with gr.Row(elem_id="settings", equal_height=True):
+        return [_component(name, metric) for name in SHOWN]
 
 
-def _component(name: str) -> Any:
+def show_controls(metric: str) -> list[Any]:
+    """Return updates that show only the controls of a metric."""
+    return [gr.update(visible=metric in control.metrics) for control in SHOWN.values()]
+
+
+def read_settings(values: Sequence[Any]) -> dict[str, Any]:
+    """Return the settings in all controls, without defaults."""
+    pairs = zip(SHOWN, values, strict=True)
+    return {name: value for name, value in pairs if value not in (None, "")}
+
+
+def _component(name: str, metric: str) -> Any:
     control = SHOWN[name]
     values = [value for value, _ in control.values]
-    default = DEFAULTS.get(name, getattr(SCORERS[control.metrics[0]]().settings, name))
-    value = "" if "" in values else default if control.start is None else control.start
-    info = _describe(value) if name == "information_measure" else control.info
-    options: dict[str, Any] = {"value": value, "label": control.label, "info": info}
-    if not values:
-        return gr.Number(**options, step=0.25, visible=name not in PARAMETERS, min_width=120)
-    choices = [(label, value) for value, label in control.values]
-    return gr.Dropdown(choices, **options, filterable=False)
-
-
-def _show(measure: str, metric: str = "") -> list[Any]:
-    """Return updates that show the controls of a metric, or of all, and describe the measure."""
-    parameters = _parameter_names(measure)
-    visible = {
-        name: metric in ("", *control.metrics) and (name not in PARAMETERS or name in parameters)
-        for name, control in SHOWN.items()
+    default = DEFAULTS.get(name, getattr(SCORERS[control.metrics[0]].settings_type(), name))
+    options: dict[str, Any] = {
+        "value": "" if "" in values else default if control.start is None else control.start,
+        "label": control.label,
+        "info": control.info,
+        "visible": metric in control.metrics,
+        "min_width": 160,
     }
-    described = {"information_measure": {"info": _describe(measure)}}
-    return [gr.update(visible=shown, **described.get(name, {})) for name, shown in visible.items()]
-
-
-def _parameter_names(measure: str) -> list[str]:
-    return [parameter.name for parameter in measures.MEASURES[measure].parameters]
-
-
-def _describe(measure: str) -> str:
-    """Return a one-sentence description of a measure."""
-    words = measures.MEASURES[measure].description
-    return f"{words[:1].upper()}{words[1:]}. p: the reference, q: the candidate."
+    if not values:
+        return gr.Number(**options, step=0.25)
+    return gr.Dropdown(
+        [(label, value) for value, label in control.values], **options, filterable=False
+    )

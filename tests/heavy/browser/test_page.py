@@ -12,18 +12,18 @@ from infolm_metric import InfoLMScorer
 from infolm_metric.metrics import METRICS
 from space.page.appearance import TEXTS, number
 from space.page.compare_tab import EXAMPLES
-from space.page.settings import CONTROLS
+from space.page.settings import SHOWN
 from tests.random_pairs import write_lines
 
 FOLDER = Path(__file__).parent
 CANDIDATE, REFERENCE = "The cat slept on the sofa.", "A cat was asleep on the couch."
 ATTACK = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 WORDS = {
-    "infolm": "Predictions for each text",
-    "baryscore": "Cost of each word",
-    "bertscore": "Best match of each token",
+    "infolm": "All measures for this pair",
+    "baryscore": "Most expensive moves",
+    "bertscore": "Weakest matches",
     "menli": "Entailment in both directions",
-    "answer_check": "Words in the answer",
+    "answer_check": "Check of the answer",
 }
 OVERFLOWING_ELEMENTS = (FOLDER / "overflowing_elements.js").read_text()
 RECORD_FRAMES = (FOLDER / "record_frames.js").read_text()
@@ -56,6 +56,8 @@ def compare(page):
 
 def open_row(page, metric):
     """Open the explanation of a metric, with all its details."""
+    if metric == "answer_check" and page.locator("details.folded:not([open])").count():
+        page.locator("details.folded > summary").click()
     row(page, metric).click()
     expect(row(page, metric)).to_have_attribute("aria-pressed", "true")
     expect(visible(page, f"#why-{metric}")).to_contain_text(WORDS[metric])
@@ -98,14 +100,23 @@ def test_every_metric_and_a_file_are_readable_and_fit_the_window(page, scheme, w
     for metric in METRICS:
         open_row(page, metric)
         check_layout(page)
-    visible(page, "text='Settings'").click()
-    check_layout(page)
     score_the_sample(page)
     check_layout(page)
     page.get_by_label("answer_check").locator("visible=true").check()
     page.locator("#score-file").click()
     expect(page.locator("#file-summary")).to_contain_text("Verdicts: ")
+    download, table = (page.locator(part).bounding_box() for part in ("#download", ".table"))
+    assert download["y"] < table["y"]
     check_layout(page)
+
+
+def test_no_text_is_smaller_than_twelve_pixels(page):
+    sizes = page.evaluate(
+        "() => [...document.querySelectorAll('#introduction *, .inputs *, #settings *, #why *')]"
+        ".filter(e => e.checkVisibility() && e.innerText?.trim())"
+        ".map(e => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert len(sizes) > 100 and min(sizes) >= 12
 
 
 def test_enter_compares_two_texts_by_every_metric(page):
@@ -118,7 +129,7 @@ def test_enter_compares_two_texts_by_every_metric(page):
         result = entry.scorer_type()(model_name_or_path="bundled").score([CANDIDATE], [REFERENCE])
         expect(row(page, metric).locator(".score")).to_have_text(number(result[metric]))
         open_row(page, metric)
-        for part in (result["signature"], CANDIDATE, f"infolm score --metric={metric}"):
+        for part in (str(result["signature"]), CANDIDATE, f"infolm score --metric={metric}"):
             expect(page.locator("#why")).to_contain_text(part)
 
 
@@ -170,10 +181,34 @@ def test_a_result_scrolls_into_view_on_a_phone(page):
     expect(page.locator("#why-answer_check h2")).to_be_in_viewport()
 
 
-def test_card_stays_in_view_when_the_settings_are_open(page):
-    visible(page, "text='Settings'").click()
-    page.get_by_label(CONTROLS["idf"].label).scroll_into_view_if_needed()
-    expect(page.locator("#score .headline")).to_be_in_viewport()
+LONG = "The river rose at night, and the village on the other side was cut off from the road. "
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_long_text_shows_progress_while_another_visitor_gets_an_answer(
+    page, width, context, space_url
+):
+    other = context.new_page()
+    other.goto(space_url)
+    other.locator("#score .done").wait_for()
+    text = f"At {width} pixels. {LONG * 8}"  # 175 tokens, not in the cache
+    write(page, text, text.replace("river", "water"))
+    page.locator("#compare").click()
+    page.wait_for_function("document.querySelector('#score progress')?.value > 0")
+    assert page.locator("#score progress").bounding_box()["width"] > 100
+    other.locator("#candidate textarea").fill("The dog slept.")
+    other.locator("#compare").click()
+    expect(other.locator("#score .done")).to_have_count(1)
+    expect(page.locator("#score .running")).to_have_count(1)  # still encoding
+    other.close()
+    expect(page.locator("#score .done")).to_have_count(1)
+    expect(row(page, "infolm").locator(".name")).to_contain_text("InfoLM")
+    check_layout(page)
+    write(page, LONG * 15, LONG)
+    compare(page)
+    expect(row(page, "infolm")).to_contain_text("InfoLM, one pass")
+    expect(page.locator("#why")).to_contain_text("This is another metric")
+    check_layout(page)
 
 
 def test_closest_reference_is_explained_and_named(page):
@@ -186,26 +221,57 @@ def test_closest_reference_is_explained_and_named(page):
     expect(page.locator("#why")).to_contain_text(f"number 2: “{CANDIDATE}”")
 
 
-def test_new_measure_updates_the_score_and_invalid_alpha_leaves_the_other_rows(page):
+def test_controls_update_scale_table_and_charts_and_invalid_alpha_leaves_the_other_rows(page):
     write(page, CANDIDATE, REFERENCE)
-    visible(page, "text='Settings'").click()
-    alpha = page.get_by_label(CONTROLS["alpha"].label, exact=True).locator("visible=true")
-    expect(alpha).to_have_count(0)
-    choose(page, CONTROLS["information_measure"].label, "renyi_divergence")
-    settings = {"information_measure": "renyi_divergence", "alpha": 0.5}
-    scorer = InfoLMScorer(model_name_or_path="bundled", **settings)
-    expected = number(scorer.score([CANDIDATE], [REFERENCE])["infolm"])
+    compare(page)
+    field = {name: page.get_by_label(control.label, exact=True) for name, control in SHOWN.items()}
     score = row(page, "infolm").locator(".score")
-    expect(score).to_have_text(expected)
-    alpha.fill("-1")
-    page.locator("#compare").click()
+    settings = {}
+    for name, value in {
+        "temperature": 2.0,
+        "alpha": 0.25,
+        "interpolation": 0.5,
+        "symmetrize": "jensen",
+        "idf": "bundled",
+        "information_measure": "renyi_divergence",
+    }.items():
+        charts = visible(page, "#why .bars").all_inner_texts()
+        before = visible(page, "#why .table").first.inner_text()
+        settings[name] = value
+        if isinstance(value, float):
+            field[name].fill(str(value))
+        else:
+            choose(page, SHOWN[name].label, dict(SHOWN[name].values)[value])
+        used = settings if name == "information_measure" else {**settings, "alpha": None}
+        scorer = InfoLMScorer(model_name_or_path="bundled", **used)
+        expect(score).to_have_text(number(scorer.score([CANDIDATE], [REFERENCE])["infolm"]))
+        if name != "information_measure":
+            expect(visible(page, "#why .table").first).not_to_have_text(before)
+        if name in ("temperature", "interpolation", "idf"):
+            assert visible(page, "#why .bars").all_inner_texts() != charts
+    expect(page.locator("#why .marked")).to_contain_text("renyi_divergence")
+    field["alpha"].fill("-1")
     expect(page.locator("#score .failed")).to_contain_text("any number > 0 except 1")
     expect(row(page, "menli")).to_have_count(1)
-    alpha.fill("0.5")
-    page.locator("#compare").click()
-    expect(score).to_have_text(expected)
-    open_row(page, "infolm")
-    expect(page.locator("#why")).to_contain_text("information_measure='renyi_divergence'")
+    expect(field["alpha"]).to_be_visible()
+    open_row(page, "menli")  # whose settings replace the settings of InfoLM
+    expect(field["alpha"]).to_be_hidden()
+    expect(field["task"]).to_be_visible()
+
+
+def test_address_restores_texts_and_settings(page, context, space_url):
+    write(page, CANDIDATE, REFERENCE)
+    compare(page)
+    page.get_by_label(SHOWN["temperature"].label, exact=True).fill("2")
+    expected = InfoLMScorer(model_name_or_path="bundled", temperature=2.0)
+    words = number(expected.score([CANDIDATE], [REFERENCE])["infolm"])
+    expect(row(page, "infolm").locator(".score")).to_have_text(words)
+    page.wait_for_function("location.hash.includes('temperature=2')")
+    other = context.new_page()
+    other.goto(page.url)
+    expect(row(other, "infolm").locator(".score")).to_have_text(words)
+    expect(other.locator("#candidate textarea")).to_have_value(CANDIDATE)
+    other.close()
 
 
 def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(page):
@@ -219,7 +285,7 @@ def test_rejected_and_unreadable_texts_are_reported_and_markup_is_escaped(page):
         expect(page.locator("#score")).to_contain_text(words)
         check_layout(page)
     for metric in METRICS:
-        row(page, metric).click()
+        open_row(page, metric)
         expect(visible(page, f"#why-{metric}")).to_contain_text(templates)
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
@@ -263,7 +329,7 @@ def test_click_on_another_row_during_an_explanation_wins(page):
 def score_the_sample(page):
     page.get_by_role("tab", name="Score a file").click()
     page.locator("#sample").click()
-    expect(page.locator("#candidate-column input")).to_have_value("prediction")
+    expect(page.locator("#upload")).to_contain_text("sample.csv")
     page.locator("#score-file").click()
     expect(page.locator("#file-summary")).to_contain_text("mean of 12 pairs")
 
@@ -274,12 +340,11 @@ def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path
         csv.writer(file).writerows([["prediction", "reference"], *([t, REFERENCE] for t in texts)])
     page.get_by_role("tab", name="Score a file").click()
     page.locator("#upload input[type=file]").set_input_files(tmp_path / "pairs.csv")
-    expect(page.locator("#candidate-column input")).to_have_value("prediction")
+    expect(page.locator("#upload")).to_contain_text("pairs.csv")
     page.locator("#score-file").click()
     expected = InfoLMScorer(model_name_or_path="bundled").score(texts, [REFERENCE] * 4)
     mean = re.compile(f"mean of 4 pairs: {re.escape(number(expected['infolm']))}")
     expect(page.locator("#file-summary")).to_contain_text(mean)
-    expect(page.locator("#file-summary .bars")).to_contain_text("25.0%")
     first = page.locator("#file-state .table tbody tr").first
     expect(first).to_contain_text(number(max(expected["scores"])))
     with page.expect_download() as download:
@@ -295,24 +360,20 @@ def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path
     expect(page.locator("#file-state .table tbody tr").first).to_contain_text(
         re.compile("likely|unclear")
     )
-    page.get_by_label("MENLI").locator("visible=true").check()  # clears the results
-    expect(visible(page, "#file-summary")).to_have_count(0)
-    page.locator("#score-file").click()
-    expect(page.locator("#file-summary")).to_contain_text("MENLI, mean of 4")
 
 
 def test_rejected_file_is_reported_and_markup_in_a_file_is_escaped(page, tmp_path):
     title = page.title()
     rows = [{"prediction": ATTACK, ATTACK: "a **dog**"}, {"prediction": "a cat", ATTACK: ATTACK}]
-    path = write_lines(tmp_path / "attack.jsonl", rows)
     page.get_by_role("tab", name="Score a file").click()
-    page.locator("#upload input[type=file]").set_input_files(path)
-    expect(page.locator("#candidate-column input")).to_have_value("prediction")
-    page.locator("#score-file").click()
-    expect(page.locator("#file-state .refused")).to_contain_text("<script>document.title")
-    choose(page, "Reference columns (one or more)", "<script>")
-    page.locator("#score-file").click()
-    expect(page.locator("#file-state .table")).to_contain_text("<script>document.title")
+    for name, extra in (("attack", {}), ("table", {"reference": "a dog"})):
+        path = write_lines(tmp_path / f"{name}.jsonl", [row | extra for row in rows])
+        page.locator("#upload input[type=file]").set_input_files(path)
+        expect(page.locator("#upload")).to_contain_text(name)
+        page.locator("#score-file").click()
+        shown = page.locator("#file-state .table" if extra else "#file-state .refused")
+        expect(shown).to_contain_text("<script>document.title")
+        page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
     assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
 
@@ -331,10 +392,10 @@ def test_all_controls_are_reachable_by_keyboard_with_visible_focus(page):
         stops[stop] = outline
         if stop.startswith("Reproduce the"):
             break
-    targets = {"candidate", "reference-1", "compare", *METRICS}
+    targets = {"candidate", "reference-1", "compare", *METRICS} - {"answer_check"}  # folded
     assert targets <= {*stops}
     assert {stops[target] for target in targets} == {"solid"}
-    for words in ("Compare", "Unrelated texts", "More references", "Settings", "Details"):
+    for words in ("Compare", "Unrelated texts", "More references", "Copy link", "answer_check"):
         assert any(stop.startswith(words) for stop in stops), (words, stops)
     row(page, "menli").focus()
     page.keyboard.press("Enter")

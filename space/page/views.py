@@ -1,0 +1,162 @@
+"""Explanations: the lines of the package's explanations, and verdicts of the NLI metrics."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from importlib.resources import files
+from typing import Any
+
+import torch
+
+from infolm_metric import IDF
+from infolm_metric.core.checks import InputError
+from infolm_metric.core.document_counts import tokenizer_fingerprint
+from infolm_metric.core.inputs import Pairs
+from infolm_metric.infolm.measure_table import MEASURES
+
+from .appearance import TEXTS, bars, code, details, items, number, section, side_by_side, table
+from .reproduction import command_of, python_of
+
+DIRECTIONS = {
+    "rh": "Does the candidate follow from the reference?",
+    "hr": "Does the reference follow from the candidate?",
+}
+# This probability is exceeded in both directions by 11% (WebNLG) and 1% (WMT15) of unrelated
+# sentence pairs, by 83% of the pairs that differ in a negation, and by 81% of the pairs that differ
+# in a number.
+CONTRADICTION = 0.8
+SHOWN_WORDS = 8  # predicted words shown per text
+GUESSES = 5  # predicted words shown per masked token
+SHOWN_TOKENS = 6  # masked tokens shown per text. The others are shown on request
+CONTEXT = 2  # tokens shown on each side of a masked token
+FUNCTION_WORDS = 2.0  # IDF in English texts below which words are not shown: "an", "as", "on"
+
+
+def draw(_: Any, answer: Any) -> tuple[list[str], str]:
+    """Explain the score of an answer against the closest reference, as lines and as HTML."""
+    metric, run = answer.metric, answer.run
+    texts = answer.candidate, answer.references[answer.closest]
+    if metric == "menli":
+        rows = [dict(zip(TEXTS["classes"], row, strict=True)) for row in relations(run, *texts)]
+        panels = [
+            bars(question, [(name, p, "both") for name, p in row.items()], 1.0)
+            for question, row in zip(DIRECTIONS.values(), rows, strict=True)
+        ]
+        lines = [
+            f"{question} {', '.join(f'{name} {p:.0%}' for name, p in row.items())}"
+            for question, row in zip(DIRECTIONS.values(), rows, strict=True)
+        ]
+        return lines, section(metric, "view", side_by_side(*panels))
+    explanation = run.scorer.explain(*texts, **answer.options)
+    lines = list(explanation.lines())
+    if metric == "infolm":
+        return lines, _draw_infolm(answer, explanation)
+    return lines, section(metric, "view", items(lines))
+
+
+def _draw_infolm(answer: Any, explanation: Any) -> str:
+    """Explain an InfoLM score: all measures, predictions, contributions and masked tokens."""
+    rarity = _rarity(answer.run.scorer)
+    texts = {"Candidate": explanation.candidate, "Reference": explanation.reference}
+    paths = [_draw_path(side, text, explanation.vocabulary) for side, text in texts.items()]
+    predictions = _draw_predictions(texts, explanation, rarity)
+    charts = section("infolm", "predictions", predictions)
+    charts += section("infolm", "view", items(explanation.lines()))
+    parts = _draw_measures(answer), f"<div>{charts}</div>"
+    return side_by_side(*parts) + section("infolm", "path", side_by_side(*paths))
+
+
+def _draw_measures(answer: Any) -> str:
+    """Return a table of all measures with these settings, and code that prints the values."""
+    settings, bounds, rows = answer.run.settings, {}, []
+    problems = {}
+    for name in MEASURES:
+        try:
+            bounds[name] = settings.replace(information_measure=name).upper_bound(name)
+        except InputError as error:
+            problems[name] = str(error)
+    run = replace(answer.run, settings=settings.replace(information_measure=[*bounds]))
+    scores = run.score(Pairs([answer.candidate], [[*answer.references]])).scores
+    for name, measure in MEASURES.items():
+        label = f"{TEXTS['measures'][name]} ({name})"
+        if name in problems:
+            rows.append([label, "", "", problems[name]])
+            continue
+        values = {x.name: getattr(settings, x.name) for x in measure.parameters}
+        parameters = ", ".join(f"{key} = {value:g}" for key, value in values.items())
+        bound = "∞" if bounds[name] == float("inf") else f"{bounds[name]:.4g}"
+        rows.append([label, number(scores[name][0]), bound, parameters])
+    columns = ["measure", "value", "worst", "parameters"]
+    chosen = [*MEASURES].index(settings.names[0])
+    return section(
+        "infolm",
+        "measures",
+        table(columns, rows, marked=chosen),
+        code("All measures in Python", python_of(answer, [*bounds])),
+        code("All measures on the command line", command_of([answer], [*bounds])),
+    )
+
+
+def _draw_predictions(texts: Any, explanation: Any, rarity: torch.Tensor) -> str:
+    """Return two charts of the most probable content words of both texts."""
+    words = {}
+    for side, text in texts.items():
+        p = text.log_distribution.exp()
+        indices = (p * rarity).topk(SHOWN_WORDS).indices
+        indices = indices[p[indices].argsort(descending=True)].tolist()
+        words[side] = [(explanation.vocabulary[i], float(p[i]), side.lower()) for i in indices]
+    highest = max(p for rows in words.values() for _, p, _ in rows)
+    return side_by_side(*(bars(side, rows, highest) for side, rows in words.items()))
+
+
+def _draw_path(side: str, text: Any, vocabulary: list[str]) -> str:
+    """Return a table of the masked tokens with their weights and the model's predictions."""
+    top = text.log_predictions.topk(GUESSES)
+    rows = []
+    for i, (token, weight) in enumerate(zip(text.tokens, text.weights.tolist(), strict=True)):
+        before, after = text.tokens[max(0, i - CONTEXT) : i], text.tokens[i + 1 : i + 1 + CONTEXT]
+        guesses = zip(top.indices[i].tolist(), top.values[i].exp().tolist(), strict=True)
+        words = ", ".join(f"{vocabulary[index]} {p:.0%}" for index, p in guesses)
+        rows.append([" ".join([*before, f"[{token}]", *after]), f"{weight:.1%}", words])
+    columns = ["masked token", "weight", "most probable words"]
+    head, rest = rows[:SHOWN_TOKENS], rows[SHOWN_TOKENS:]
+    more = details(f"{len(rest)} more tokens", table(columns, rest, side)) if rest else ""
+    return f"<div>{table(columns, head, side)}{more}</div>"
+
+
+@functools.cache
+def _rarity(scorer: Any) -> torch.Tensor:
+    """Return each vocabulary entry's squared IDF in English texts, [vocab], or 1 if unavailable.
+
+    It is squared because a function word can be a hundred times as probable as a content word.
+    """
+    tokenizer = scorer.tokenizer
+    english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
+    if tokenizer_fingerprint(tokenizer) != english.tokenizer:
+        return torch.ones(())
+    weights = torch.tensor(english.weights) ** 2
+    weights[weights < FUNCTION_WORDS**2] = 0
+    names = tokenizer.convert_ids_to_tokens(list(range(len(weights))))
+    weights[[not name.strip("#").isalnum() for name in names]] = 0  # punctuation
+    weights[tokenizer.all_special_ids] = 0  # no corpus contains them, so their IDF is the highest
+    return weights
+
+
+def relations(run: Any, candidate: str, reference: str) -> list[list[float]]:
+    """Return e, n and c by direction, as in `DIRECTIONS`."""
+    pairs = Pairs([candidate], [[reference]])
+    return [run.pair_probabilities(pairs, way)[0].tolist() for way in DIRECTIONS]
+
+
+def find_verdict(run: Any, candidate: str, reference: str, result: Any) -> str:
+    """Return the verdict of an NLI metric, or "" for other metrics."""
+    if result.verdicts:
+        return (result.verdicts[0] or "no verdict").capitalize()
+    if result.metric != "menli":
+        return ""
+    entailed, _, contradicted = zip(*relations(run, candidate, reference), strict=True)
+    if max(contradicted) > CONTRADICTION:
+        sure = min(contradicted) > CONTRADICTION
+        return f"The texts {'' if sure else 'may '}contradict each other"
+    return str(TEXTS["follows"][sum(p > 0.5 for p in entailed)])
