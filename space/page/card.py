@@ -40,16 +40,14 @@ def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool
     if identical:
         return "identical"
     close = 2 * wording.count("good") > len(wording)
-    rules = {
-        "bad": "contradiction",
-        "doubt": "doubted",
-        "good": "reworded",
-        "part": "reworded_more",
+    rules = {  # apart and close in wording
+        "bad": ("contradiction", "facts"),
+        "doubt": ("doubted", "doubted_close"),
+        "good": ("reworded", "same"),
+        "part": ("reworded_more", "more"),
+        "weak": ("unrelated", "related"),
     }
-    if close:
-        rules = {"bad": "facts", "doubt": "doubted_close", "good": "same", "part": "more"}
-        rules |= {"weak": "related"}
-    return rules.get(menli or "", "wording" if close else "unrelated")
+    return rules.get(menli or "", ("unrelated", "wording"))[close]
 
 
 def sentence(answers: Iterable[Answer]) -> str:

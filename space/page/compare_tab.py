@@ -103,22 +103,23 @@ def build(demo: gr.Blocks, metric: str) -> None:
     connect(lambda *values: iter([explain(*values)]), [shown.click])
     gr.on(edits, None, None, [shown, why], js=f"() => {cleared}", **QUIET)
     gr.on(submits, None, js=SCROLL, **QUIET)
+    _restore(demo, inputs)
+    for button, example in zip(buttons, EXAMPLES, strict=True):
+        texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
+        # The browser fills in the texts without a request, and then presses “Compare”.
+        filled = button.click(None, None, boxes, js=f"() => {json.dumps(texts)}", **QUIET)
+        filled.then(None, js=PRESS, **QUIET)
+    # Set directly, because a load event could run before the build is complete.
+    *_, last = answer(True, metric, *(component.value for component in inputs))
+    shown.value, why.value = last[shown], last[why]["value"]
+
+
+def _restore(demo: gr.Blocks, inputs: list[Any]) -> None:
+    """Restore the texts and settings in the address when the page is loaded."""
     kept = gr.Textbox(visible="hidden", label="kept")
     demo.load(None, None, kept, js="() => location.hash", **QUIET)
     restored = kept.change(None, inputs, inputs, js=RESTORE, **QUIET)
     restored.then(None, js=PRESS, **QUIET)
-    for button, example in zip(buttons, EXAMPLES, strict=True):
-        texts = [example["candidate"], example["reference"], *[""] * (len(boxes) - 2)]
-        # The browser fills in the texts without a request, and then presses “Compare”.
-        button.click(None, None, boxes, js=f"() => {json.dumps(texts)}", **QUIET).then(
-            None, js=PRESS, **QUIET
-        )
-    # Set directly, because a load event could run before the build is complete.
-    start = _read([component.value for component in inputs])
-    *_, (shown.value, _) = compare_step_by_step(*start, metric, True)
-    candidate, references, settings = start
-    own = settings_of_page(candidate, references, settings)[metric]
-    why.value = explanation(compare(metric, candidate, references, own))
 
 
 def compare_step_by_step(

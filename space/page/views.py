@@ -117,7 +117,7 @@ def _draw_path(side: str, text: Any, vocabulary: list[str]) -> str:
     for i, (token, weight) in enumerate(zip(text.tokens, text.weights.tolist(), strict=True)):
         before, after = text.tokens[max(0, i - CONTEXT) : i], text.tokens[i + 1 : i + 1 + CONTEXT]
         guesses = zip(top.indices[i].tolist(), top.values[i].exp().tolist(), strict=True)
-        words = ", ".join(f"{vocabulary[index]} {p:.0%}" for index, p in guesses)
+        words = ", ".join(f"{vocabulary[index]} {p:.1%}" for index, p in guesses)
         rows.append([" ".join([*before, f"[{token}]", *after]), f"{weight:.1%}", words])
     columns = ["masked token", "weight", "most probable words"]
     head, rest = rows[:SHOWN_TOKENS], rows[SHOWN_TOKENS:]

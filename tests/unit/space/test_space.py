@@ -490,12 +490,8 @@ def test_command_of_the_card_prints_all_scores(options, capsys):
 
 
 ANSWERS = [
-    ("She was born in **Vienna**, Austria.", ["Vienna"], "likely correct", "entails"),
-    ("She was born in Paris.", ["Vienna"], "likely wrong", "0%"),
-    ("Vienna", ["Vienna"], "likely correct", "equals"),
+    ("She was born in **Vienna**, Austria.", ["Vienna"], "likely correct", "Vienna"),
     ("<think>Vienna? No", ["Vienna"], "likely wrong", "empty"),
-    ("It is not Vienna. It is Bonn.", ["Vienna", "Vienna, Austria"], "unclear", "denies"),
-    ("It is not New York. It is Boston.", ["New York", "York"], "unclear", "denies"),
     ("asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], None, ""),
 ]
 
@@ -512,15 +508,6 @@ def test_answers_get_the_verdict_of_the_package_and_its_reason(
     assert (verdict or "not meaningful") in row.lower() and "unrelated texts" not in row
     assert verdict is None or reason in why and reason in " ".join(response["why"])
     assert response["unrelated"] is None
-
-
-def test_examples_of_answers_are_accepted_and_denied():
-    verdicts = {
-        name: compare("answer_check", *EXAMPLES[name]).as_dict()["verdict"]
-        for name in ("LLM answer", "LLM answer: denial")
-    }
-    assert verdicts["LLM answer"] == "likely correct"
-    assert verdicts["LLM answer: denial"] in ("unclear", "likely wrong")
 
 
 def test_marker_and_bands_are_on_a_scale_from_worse_to_better():
@@ -625,18 +612,11 @@ def test_file_from_a_template_gets_no_verdict_and_blank_cells_are_left_out(tmp_p
         assert cells == [row["references"] for row in rows]
 
 
-def test_file_of_scores_preserves_carriage_returns(tmp_path):
-    row = {"prediction": "A cat\rsat.", "reference": "A\rcat."}
-    path = write_lines(tmp_path / "a.jsonl", [row])
-    _, (scored,), _ = score_file(path, "baryscore")
-    assert {name: scored[name] for name in row} == row
-
-
 def test_download_keeps_the_columns_of_the_visitor(tmp_path):
     row = {
         "id": "007",
         "answer_check": 5,
-        "answer": "It is Rome.",
+        "answer": "It is\rRome.",
         "gold": ["Rome", "Roma"],
         "note": None,
     }
