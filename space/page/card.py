@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from infolm_metric.metrics import similarities
+from infolm_metric.metrics import METRICS, similarities
 
 from . import appearance as html
 from .appearance import HIGHER, LOWER, METRIC_NAMES
 from .reproduction import command_of, python_of
-from .scoring import Answer, is_answer, unrelated_range
+from .scoring import Answer, is_answer
 
-SIMILARITIES = ("infolm", "baryscore", "bertscore")
 CHECKER = "answer_check"
 TONES, HTML = html.TEXTS["tones"], html.TEXTS["html"]
 Results = Mapping[str, Answer | BaseException | float]
@@ -30,7 +29,7 @@ def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool
     >>> summarize({"infolm": "good", "baryscore": "good", "menli": "bad"})
     'facts'
     """
-    wording = [tones[metric] for metric in SIMILARITIES if metric in tones]
+    wording = [tones[metric] for metric in similarities() if metric in tones]
     menli, answer = tones.get("menli"), tones.get(CHECKER)
     if answer:
         agreement = {"good": "agrees", "bad": "wrong"}.get(answer, "unclear")
@@ -111,7 +110,7 @@ def card(
 
 def _row(metric: str, result: Answer | BaseException | float | None, pressed: bool) -> str:
     """Return a row of the card: a button if the metric has a score."""
-    question = html.TEXTS["questions"][metric]
+    question = METRICS[metric].question
     names = {"metric": metric, "name": METRIC_NAMES[metric], "question": question}
     if isinstance(result, float):
         words = HTML["progress"].format(done=result, name=METRIC_NAMES[metric])
@@ -135,7 +134,7 @@ def _scale(answer: Answer) -> str:
     run, best = answer.run, answer.best
     higher, thresholds = run.scorer.higher_is_better, getattr(run, "thresholds", None)
     worst = run.scorer.bounds(run.settings, *run.settings.names)[not higher]
-    low, high = thresholds or unrelated_range(answer.baseline) or (0, 0)
+    low, high = thresholds or answer.unrelated or (0, 0)
     # BaryScore's bound, 4, and negative cosines are too far from typical scores to be shown.
     if math.isinf(worst) or answer.metric == "baryscore":
         worst = max(answer.score, float(f"{1.25 * max(answer.score, high, 1e-9):.1g}"))
@@ -151,7 +150,7 @@ def _scale(answer: Answer) -> str:
 
 def explanation(answer: Answer) -> str:
     """Return the explanation of a score as HTML."""
-    words, unrelated = html.TEXTS["notes"], unrelated_range(answer.baseline)
+    words, unrelated = html.TEXTS["notes"], answer.unrelated
     direction = HIGHER if answer.run.scorer.higher_is_better else LOWER
     lines = [f"Score {html.number(answer.score)}: {direction}."]
     if answer.settings.get("masking") == "none":

@@ -11,10 +11,11 @@ from typing import Any
 
 import gradio as gr
 
-from infolm_metric.core.baselines import BaselineStats, LengthBin, most_frequent
+from infolm_metric.core.baselines import BaselineStats, most_frequent
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
 from infolm_metric.core.results import Result, is_reliable, verdict_obstacles
+from infolm_metric.metrics import fastest_first
 from infolm_metric.scoring.scorer import Run
 
 from . import limits, views
@@ -22,7 +23,6 @@ from .appearance import shorten
 from .settings import check_settings, divide_settings
 from .workers import LONG, SHORT, Worker, token_counts
 
-FASTEST_FIRST = ("baryscore", "bertscore", "menli", "answer_check", "infolm")
 KEPT_ANSWERS = 64  # so that a changed setting only affects the metrics that have it
 EXPECTED_ERRORS = (InputError, OSError)  # invalid input. Other errors are bugs.
 ANSWER_WORDS = 5  # of a reference, up to which a longer candidate is an LLM's answer
@@ -73,16 +73,6 @@ class Answer:
         """Score of the candidate."""
         return float(self.result[self.metric])
 
-    @functools.cached_property
-    def tokens(self) -> int:
-        """Number of tokens of the shortest text."""
-        return self.run.pair_tokens(Pairs([self.candidate], [self.references]))[0]
-
-    @property
-    def unrelated(self) -> LengthBin | None:
-        """Scores of unrelated texts of the same length."""
-        return self.baseline and self.baseline.at(self.tokens)
-
     @property
     def best(self) -> float:
         """Best possible score."""
@@ -114,8 +104,13 @@ class Answer:
             return "Same score as an identical text"
         if self.special or self.baseline is None:
             return self.special or "No verdict"
-        words = self.baseline.verdict(self.score, self.best)
+        words = self.baseline.verdict(self.score, self.best, tokens=self.tokens)
         return f"{words.capitalize()} unrelated texts"
+
+    @property
+    def unrelated(self) -> tuple[float, float] | None:
+        """Range of 80% of the scores of unrelated texts of the same length, or None."""
+        return unrelated_range(self.baseline, self.tokens)
 
     def explain(self) -> tuple[list[str], str]:
         """Return the explanation as lines of text and as HTML."""
@@ -131,7 +126,7 @@ class Answer:
         return {
             **{"metric": self.metric, "score": self.score, "verdict": verdict},
             **{name: result[name] for name in names},
-            "unrelated": unrelated_range(self.baseline),
+            "unrelated": self.unrelated,
             "explained_reference": self.closest,
             "why": self.explain()[0],
         }
@@ -163,15 +158,15 @@ def plan_job(
         remedy = "Shorten it, or set masking='none', which is another metric."
         limits.check_tokens(counts, limit, remedy)
         worker = LONG if max(counts) > limits.SHORT_TOKENS else SHORT
-    job = metric, candidate, tuple(group), tuple(settings.items()), min(counts)
+    job = metric, candidate, tuple(group), tuple(settings.items())
     return worker, (sum(counts), score_pair, *job)
 
 
 @functools.lru_cache(KEPT_ANSWERS)
 def score_pair(
-    worker: Worker, metric: str, candidate: str, references: Sequence[str], items: Any, tokens: int
+    worker: Worker, metric: str, candidate: str, references: Sequence[str], items: Any
 ) -> Answer:
-    """Score a pair, as a job. `items` are the settings, and `tokens` is the shortest length."""
+    """Score a pair, as a job. `items` are the settings."""
     settings, pairs = dict(items), Pairs([candidate], [[*references]])
     run = prepare(worker, metric, pairs, settings)
     result, closest = run.score(pairs), 0
@@ -183,7 +178,9 @@ def score_pair(
         best = max if run.scorer.higher_is_better else min
         closest = best(same or range(len(references)), key=each["scores"].__getitem__)
     special = views.find_verdict(run, candidate, references[closest], result)
-    return Answer(worker, settings, candidate, references, tokens, run, result, closest, special)
+    (tokens,) = run.pair_tokens(pairs)
+    texts = candidate, references
+    return Answer(worker, settings, *texts, tokens, run, result, closest, special)
 
 
 def prepare(worker: Worker, metric: str, pairs: Pairs, settings: Any) -> Run[Any]:
@@ -222,7 +219,7 @@ def compare_by_all(
     candidate: Any, references: Any, by_metric: Mapping[str, Any]
 ) -> Iterator[tuple[str, Answer | BaseException | float]]:
     """Yield each metric with the fraction that is done, and then with its answer or error."""
-    for metric in FASTEST_FIRST:
+    for metric in fastest_first():
         try:
             worker, job = plan_job(metric, candidate, references, by_metric[metric])
             for update in worker.follow(*job):
@@ -254,7 +251,8 @@ def score_pairs(worker: Worker, metric: str, pairs: Pairs, settings: Any) -> dic
     stats = None if obstacles else find_stats(run, pairs.counts)
     names = ("scores", "verdicts", "higher_is_better", "warnings", "signature")
     values = {name: result[name] for name in names if name in result}
-    values |= {"unrelated": unrelated_range(stats), "no_verdict": obstacles}
+    length = statistics.fmean(run.pair_tokens(pairs))
+    values |= {"unrelated": unrelated_range(stats, length), "no_verdict": obstacles}
     return {"metric": metric, "mean": result[metric], **values}
 
 
@@ -262,9 +260,13 @@ def find_stats(run: Run[Any], references: Sequence[int]) -> BaselineStats | None
     """Return the package's baseline for a run and numbers of references, or None."""
     counts = Counter(references)
     stats = most_frequent(run.unrelated(counts), counts)
-    return stats[run.settings.names[0]] if stats else None
+    found = stats and stats[run.settings.names[0]]
+    return found if found and found.bins else None
 
 
-def unrelated_range(stats: BaselineStats | None) -> tuple[float, float] | None:
-    """Return the range of 80% of the scores of unrelated texts."""
-    return (stats.deciles[0], stats.deciles[-1]) if stats else None
+def unrelated_range(stats: BaselineStats | None, tokens: float) -> tuple[float, float] | None:
+    """Return the range of 80% of the scores of unrelated texts of a length."""
+    if stats is None:
+        return None
+    low, high = sorted(stats.at(tokens).percentiles[2::2])
+    return low, high

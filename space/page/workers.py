@@ -15,12 +15,11 @@ from typing import Any
 import torch
 
 from infolm_metric.infolm.masked_lm import MaskedLM
+from infolm_metric.metrics import METRICS
 from infolm_metric.models.checkpoints import ModelHolder
 
 from .settings import SCORERS
 
-# Metrics that use the model of another metric.
-SHARED_MODELS = {"bertscore": "baryscore", "answer_check": "menli"}
 # Cache of encoded texts per model. The logits of a text, which changed settings reuse, have up to
 # 24 MB with masks.
 REUSE_BYTES = 1 << 28
@@ -95,8 +94,8 @@ class Worker:
             scorer.models = ModelHolder(
                 scorer.open, lambda *x: ReportingLM(**vars(load(*x)), report=self._report)
             )
-        elif metric in SHARED_MODELS:
-            scorer.models = self.scorer(SHARED_MODELS[metric], model).models
+        elif shared := METRICS[metric].shares:
+            scorer.models = self.scorer(shared, model).models
         return scorer
 
 
