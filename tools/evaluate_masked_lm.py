@@ -7,6 +7,7 @@ percent. There is a row for each file `NAME.valid.txt.gz` in the folder, and one
 """
 
 import argparse
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,13 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from tools.tables import show
-from tools.train_masked_lm import TEXT_LENGTH, read_texts
+
+TEXT_LENGTH = 64  # maximum tokens per text, including special tokens
+
+
+def read_texts(file: Path) -> list[str]:
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [line.strip() for line in lines if line.strip()]
 
 
 @torch.inference_mode()

@@ -1,1 +1,1 @@
-"""Data of the bundled masked language model, which was trained by tools/train_masked_lm.py."""
+"""Data of the bundled masked language model, described in README.md."""

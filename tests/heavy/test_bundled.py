@@ -12,7 +12,7 @@ from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from tests.paraphrases import PARAPHRASES
 from tests.reference_baryscore import ReferenceBaryScore
-from tools.train_nli import LABELS
+from tools.evaluate_nli import LABELS
 
 # (reference, entailed candidate, contradicting candidate)
 ENTAILMENTS = [

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from infolm_metric import AnswerCheckScorer, BERTScorer, MENLIScorer
 from infolm_metric.models.nli import NLIModel
@@ -16,7 +17,7 @@ from tests.model_families import SENTENCES, build
 from tests.processes import printed
 from tests.project_files import ROOT
 from tests.random_pairs import write_lines
-from tools import answers, assertions, figures, layers, speed, study, train_nli
+from tools import answers, assertions, evaluate_nli, figures, layers, speed, study
 from tools.data import READERS
 
 ROWS = [
@@ -75,40 +76,29 @@ def data(tmp_path_factory):
     return folder
 
 
-def test_masked_language_model_training_resumes_and_is_evaluated(run, encoder, tmp_path):
-    for name in ("a.txt.gz", "a.valid.txt.gz"):
-        with gzip.open(tmp_path / name, "wt") as file:
-            file.writelines(f"{text} {text}\n" for text in SENTENCES)
-    options = ("-o", tmp_path / "work", "--encoder", encoder, "--warmup", 2)
-    for tokens in (300, 600):
-        run("train_masked_lm", tmp_path, *options, "--tokens", tokens, "--tokens-per-batch", 64)
-    table = run("evaluate_masked_lm", tmp_path, "--model", tmp_path / "work/model", "--texts", 2)
-    assert "| pooled | 16 |" in table
+def test_masked_language_model_is_evaluated(run, tmp_path):
+    with gzip.open(tmp_path / "a.valid.txt.gz", "wt") as file:
+        file.writelines(f"{text} {text}\n" for text in SENTENCES)
+    assert "| pooled | 16 |" in run("evaluate_masked_lm", tmp_path, "--texts", 2)
 
 
-def test_nli_model_is_trained_and_calibrated(run, encoder, tmp_path, monkeypatch):
-    monkeypatch.setattr(train_nli, "MAX_LENGTH", 80)
+def test_nli_model_is_evaluated(run, tmp_path):
     file = tmp_path / "rows.tsv.gz"
     with gzip.open(file, "wt") as out:
         out.write("source\tlabel\tpremise\thypothesis\n")
         out.writelines("\t".join(row) + "\n" for row in ROWS)
-    for name in ("a.txt.gz", "a.valid.txt.gz"):
-        with gzip.open(tmp_path / name, "wt") as out:
-            out.writelines(f"{text} {name} has {len(text)} letters.\n" for text in SENTENCES)
-    record = {"prediction": "It is Rome.", "references": ["Rome"], "human": {"correct": 1}}
-    write_lines(tmp_path / "answers.jsonl", [record])
-    rules, answered = tmp_path / "rules.tsv.gz", tmp_path / "answers.tsv.gz"
-    made = run("nli_rows", "rules", tmp_path, file, "--exclude", file, "-o", rules)
-    assert "| rule_copy | entailment |" in made
-    run("nli_rows", "answers", tmp_path / "answers.jsonl", "-o", answered)
-    arguments = (file, rules, answered, "--weight", "rule=0.1", "--epochs", 2, "--batch-size", 2)
-    run("train_nli", *arguments, "--encoder", encoder, "-o", tmp_path / "first")
-    start = ("--encoder", tmp_path / "first/model")
-    run("train_nli", *arguments, *start, "-o", tmp_path / "second")
-    options = ("--model", tmp_path / "second/model", "--corpus", tmp_path)
-    table = run("evaluate_nli", file, answered, *options, "--calibrate")
-    assert "| all, three-way | 4 |" in table and "temperature" in table
-    assert "| copies, tests/sentences.txt |" in table and "| negation |" in table
+    table = run("evaluate_nli", file)
+    assert "| all, three-way | 3 |" in table and "| hans_generated | 1 |" in table
+    assert "| snli_dev | 2 | 100.0 |" in table
+
+
+def test_calibration_error_is_small_for_the_true_temperature():
+    """Draw the labels from softmax(logits / 2), so that the best temperature is 2."""
+    generator = torch.Generator().manual_seed(0)
+    logits = 3 * torch.randn(20_000, 3, generator=generator, dtype=torch.float64)
+    labels = torch.multinomial(torch.softmax(logits / 2, -1), 1, generator=generator)[:, 0].numpy()
+    error = evaluate_nli.expected_calibration_error(logits, labels)
+    assert evaluate_nli.expected_calibration_error(logits / 2, labels) < 0.02 < error
 
 
 def test_study_scores_resumes_and_prints_its_tables(run, data, tmp_path, monkeypatch):
