@@ -39,7 +39,8 @@ def read_rows(file: Path) -> pd.DataFrame:
 @torch.inference_mode()
 def compute_logits(model: Any, tokenizer: Any, rows: pd.DataFrame) -> Tensor:
     """Return the logits in the order of LABELS, float64 [rows, 3]."""
-    order = np.argsort((rows["premise"] + rows["hypothesis"]).str.len(), kind="stable").to_numpy()
+    lengths = (rows["premise"] + rows["hypothesis"]).str.len()
+    order = np.argsort(np.array(lengths), kind="stable")
     logits = torch.empty(len(rows), len(LABELS), dtype=torch.float64)
     for start in range(0, len(order), PAIRS_PER_BATCH):
         batch = order[start : start + PAIRS_PER_BATCH]

@@ -23,6 +23,7 @@ from infolm_metric.commands.parser import FailedError, Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles, warn_user
+from infolm_metric.core.settings import Settings
 from infolm_metric.tables import read_parallel
 
 TESTS = {"randomization": "approximate randomization", "bootstrap": "paired bootstrap"}
@@ -69,41 +70,9 @@ def run(arguments: argparse.Namespace) -> None:
             "--idf separate estimates token weights from each system's texts, so scores are not "
             "comparable. Use references, none, bundled or a file written by infolm idf."
         )
-    if arguments.source:
-        texts, references = logs.read_logs(arguments.source, names)
-    else:
-        rows = [
-            (row["prediction"], *row["references"]) for _, row in read_parallel(paths[0], paths[1:])
-        ]
-        texts = [[[row[system]] for row in rows] for system in range(len(names))]
-        references = [list(row[len(names) :]) for row in rows]
-    if len(references) < 2:
-        raise InputError(
-            f"{names[0]} must have at least two texts, got {len(references)}. Add more."
-        )
-    _warn_of_few(len(references), arguments)
-    systems: dict[str, list[dict[str, Any]]] = {}
-    results, progress = [], options.progress_enabled(arguments.quiet)
-    # Numbers of samples, [systems * questions].
-    counts = np.array([len(samples) for system in texts for samples in system])
-    pairs = Pairs.of(
-        (text, group)
-        for system in texts
-        for samples, group in zip(system, references, strict=True)
-        for text in samples
-    )
-    from infolm_metric.scoring.scorer import score_systems  # imports torch
-
-    for metric_settings in settings:
-        scorer = options.make_scorer(metric_settings)
-        run, result = score_systems(
-            scorer, metric_settings, pairs, int(counts[: len(references)].sum()), progress
-        )
-        results.append(result)
-        for name, scores in result.scores.items():
-            bounds = run.scorer.bounds(run.settings, name)
-            means = np.add.reduceat(scores, np.cumsum(counts) - counts) / counts
-            systems[run.settings.column(name)] = _rows(names, means, bounds, result, arguments)
+    texts, references = _read(arguments)
+    _check_count(len(references), arguments)
+    systems, results = _score(settings, texts, references, arguments)
     report = {
         "systems": systems,
         "against": names[0],
@@ -115,6 +84,51 @@ def run(arguments: argparse.Namespace) -> None:
     outputs.write_report(arguments, report, _lines(systems, len(references), results, arguments))
     if arguments.fail_if_worse and len(references) >= FEW_TEXTS:
         _check_none_worse(systems, results)
+
+
+def _read(arguments: argparse.Namespace) -> tuple[list[list[list[str]]], list[list[str]]]:
+    """Read the texts [systems][questions][samples] and the references of each question."""
+    names = arguments.systems
+    if arguments.source:
+        return logs.read_logs(arguments.source, names)
+    rows = [
+        (row["prediction"], *row["references"])
+        for _, row in read_parallel(names[0], [*names[1:], *arguments.references])
+    ]
+    texts = [[[row[system]] for row in rows] for system in range(len(names))]
+    return texts, [list(row[len(names) :]) for row in rows]
+
+
+def _score(
+    settings: Sequence[Settings],
+    texts: Sequence[Sequence[Sequence[str]]],
+    references: Sequence[list[str]],
+    arguments: argparse.Namespace,
+) -> tuple[dict[str, list[dict[str, Any]]], list[Result]]:
+    """Score all systems with each metric, and return the rows of each score, and the results."""
+    from infolm_metric.scoring.scorer import score_systems  # imports torch
+
+    systems: dict[str, list[dict[str, Any]]] = {}
+    results, progress = [], options.progress_enabled(arguments.quiet)
+    # Numbers of samples, [systems * questions].
+    counts = np.array([len(samples) for system in texts for samples in system])
+    pairs = Pairs.of(
+        (text, group)
+        for system in texts
+        for samples, group in zip(system, references, strict=True)
+        for text in samples
+    )
+    for metric_settings in settings:
+        scorer = options.make_scorer(metric_settings)
+        run, result = score_systems(
+            scorer, metric_settings, pairs, int(counts[: len(references)].sum()), progress
+        )
+        results.append(result)
+        for name, scores in result.scores.items():
+            bounds = run.scorer.bounds(run.settings, name)
+            means = np.add.reduceat(scores, np.cumsum(counts) - counts) / counts
+            systems[run.settings.column(name)] = _rows(means, bounds, result, arguments)
+    return systems, results
 
 
 def _all_obstacles(results: Iterable[Result]) -> list[str]:
@@ -141,8 +155,11 @@ def _check_none_worse(
         raise FailedError(f"significantly worse than {first}: {', '.join(worse)}")
 
 
-def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
-    """Warn if there are too few texts for a verdict or for the paired bootstrap."""
+def _check_count(texts: int, arguments: argparse.Namespace) -> None:
+    """Check that there are two texts, and warn if there are few for a verdict or the bootstrap."""
+    if texts < 2:
+        first = arguments.systems[0]
+        raise InputError(f"{first} must have at least two texts, got {texts}. Add more.")
     if texts < FEW_TEXTS:
         failure = ", and --fail-if-worse does not fail" if arguments.fail_if_worse else ""
         warn_user(
@@ -157,7 +174,6 @@ def _warn_of_few(texts: int, arguments: argparse.Namespace) -> None:
 
 
 def _rows(
-    names: Sequence[str],
     scores: np.ndarray,
     bounds: tuple[float, float],
     result: Result,
@@ -170,7 +186,7 @@ def _rows(
     """
     from infolm_metric.meta_evaluation import significance
 
-    resamples, seed = arguments.resamples, arguments.seed
+    names, resamples, seed = arguments.systems, arguments.resamples, arguments.seed
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     has_verdict = systems.shape[1] >= FEW_TEXTS and not comparison_obstacles(result.counts)
     is_bootstrap = arguments.test == "bootstrap"

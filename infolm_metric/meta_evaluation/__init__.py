@@ -15,7 +15,6 @@ from .correlations import (
 from .estimation import Interval, MeanEstimate, estimate_mean, expected_width, select_ids
 from .ratings import Ratings, read_ratings
 from .significance import (
-    WilliamsTest,
     approximate_randomization,
     compare_metrics,
     holm,
@@ -30,7 +29,6 @@ __all__ = [
     "Interval",
     "MeanEstimate",
     "Ratings",
-    "WilliamsTest",
     "agreement",
     "approximate_randomization",
     "calibrated_accuracy",

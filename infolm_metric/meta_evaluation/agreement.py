@@ -231,7 +231,7 @@ def _compute_cells(
         if level == "system" and name in COEFFICIENTS:
             sides = (human, metrics[metric], metrics[other])
             means, one, two = map(correlations.system_means, sides)
-            return significance.compare_metrics(means, one, two, name).p_value
+            return significance.compare_metrics(means, one, two, name)
         return significance.difference_p_value(values[metric, name], values[other, name])
 
     for metric in metrics:

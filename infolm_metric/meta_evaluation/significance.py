@@ -264,20 +264,7 @@ def _paired_differences(
 # Two metrics on the same systems.
 
 
-@dataclass(frozen=True)
-class WilliamsTest:
-    """Result of Williams' test. NaN if a correlation is not defined.
-
-    Attributes:
-        statistic: t, with n - 3 degrees of freedom; > 0 if the first metric correlates better.
-        p_value: the two-sided p-value, from 0 to 1.
-    """
-
-    statistic: float
-    p_value: float
-
-
-def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
+def williams_test(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     """Test whether the correlations r12 and r13, which share variable 1, differ.
 
     Variable 1 is the human score, and variables 2 and 3 are the metrics. With n systems and
@@ -288,15 +275,16 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
 
     Source: Williams 1959, and Steiger 1980, equation 7. Graham and Baldwin 2014 for metrics. The
     test assumes Pearson's r of normal variables. For rank correlations, it is an approximation.
-    Raises InputError if `n` is below 4, or if `r12`, `r13` or `r23` is outside [-1, 1] and not NaN.
+    Returns t and the two-sided p-value, which are NaN if a correlation is NaN. Raises InputError if
+    `n` is below 4, or if `r12`, `r13` or `r23` is outside [-1, 1] and not NaN.
 
-    >>> test = williams_test(0.80, 0.72, 0.89, 26)  # Howell, Statistical Methods for Psychology
-    >>> round(test.statistic, 3), round(test.p_value, 3)
+    >>> t, p_value = williams_test(0.80, 0.72, 0.89, 26)  # Howell, Statistical Methods
+    >>> round(t, 3), round(p_value, 3)
     (1.361, 0.187)
     """
     check_at_least("number of systems for Williams' test", n, MIN_SYSTEMS)
     if any(math.isnan(r) for r in (r12, r13, r23)):
-        return WilliamsTest(math.nan, math.nan)
+        return math.nan, math.nan
     if max(map(abs, (r12, r13, r23))) > 1:
         raise InputError(f"r12, r13 and r23 must be in [-1, 1], got {r12}, {r13} and {r23}")
     # Determinant of the correlation matrix. Rounding errors can make it negative.
@@ -304,32 +292,32 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> WilliamsTest:
     variance = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
     effect = (r12 - r13) * math.sqrt((n - 1) * (1 + r23))
     if abs(r12 - r13) <= TOLERANCE:
-        return WilliamsTest(0.0, 1.0)
-    statistic = math.copysign(math.inf, effect) if variance == 0 else effect / math.sqrt(variance)
-    return WilliamsTest(statistic, float(2 * student.sf(abs(statistic), n - 3)))
+        return 0.0, 1.0
+    t = math.copysign(math.inf, effect) if variance == 0 else effect / math.sqrt(variance)
+    return t, float(2 * student.sf(abs(t), n - 3))
 
 
 def compare_metrics(
     human: np.ndarray, one: np.ndarray, other: np.ndarray, coefficient: str = "pearson"
-) -> WilliamsTest:
-    """Test whether two metrics differ in their correlation with human scores (Williams' test).
+) -> float:
+    """Compute the p-value of Williams' test of two metrics' correlations with human scores.
 
     `human`, `one` and `other` are mean scores, float64 [systems], higher is better. `coefficient`
-    is "pearson", "spearman" or "kendall". The result is NaN for fewer than 4 systems. Raises
+    is "pearson", "spearman" or "kendall". The p-value is NaN for fewer than 4 systems. Raises
     InputError if the lists differ in length or contain infinities, or the coefficient is unknown.
 
     >>> human = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     >>> good, bad = human + [0.1, -0.1, 0.1, 0, 0.1, -0.1], np.array([3.0, 1, 2, 6, 4, 5])
-    >>> compare_metrics(human, good, bad).p_value < 0.05
+    >>> compare_metrics(human, good, bad) < 0.05
     True
     """
     check_known("coefficient", coefficient, tuple(correlations.COEFFICIENTS))
     correlations.check_grids({"human": human, "one": one, "other": other})
     if len(human) < MIN_SYSTEMS:
-        return WilliamsTest(math.nan, math.nan)
+        return math.nan
     r = correlations.COEFFICIENTS[coefficient]
     r12, r13, r23 = (float(r(*pair)) for pair in combinations((human, one, other), 2))
-    return williams_test(r12, r13, r23, len(human))
+    return williams_test(r12, r13, r23, len(human))[1]
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:

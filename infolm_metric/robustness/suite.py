@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 TEXTS = ("paraphrase", "adversary", "paraphrase_adversary", "anchor")
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # closer scores count as ties
 MACRO_GROUPS = ("all", *ATTACK_KINDS)
-JSON_FIELDS = ("n", "accuracy", "low", "high", "ties", "sensitivity")
 
 
 @dataclass(frozen=True)
@@ -100,12 +99,7 @@ class MetricResult:
         """Return the numbers that `infolm robustness --json` writes."""
         return {
             "signature": self.signature,
-            "attacks": {
-                name: {
-                    field: value for field, value in vars(result).items() if field in JSON_FIELDS
-                }
-                for name, result in self.attacks.items()
-            },
+            "attacks": {name: vars(result) for name, result in self.attacks.items()},
             "macro": self.macro(),
             "macro_sensitivity": self.macro("sensitivity"),
         }
@@ -163,7 +157,7 @@ def evaluate_robustness(
 
     The arguments are checked before any text is scored. Raises InputError if there are
     no cases, two metrics have the same name, a metric uses document frequencies of candidates, or a
-    column has infinite scores or the wrong length. Raises OSError if a model cannot be found.
+    column has the wrong length. Raises OSError if a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
     >>> from infolm_metric.robustness import Item, make_cases
@@ -183,8 +177,6 @@ def evaluate_robustness(
                 f"column {column.name!r} must have one row of scores per case, {len(cases)} in "
                 f"total, got {len(column.scores)}"
             )
-        if any(math.isinf(score) for row in column.scores for score in row):
-            raise InputError(f"column {column.name!r} has infinite scores. Replace them with NaN.")
     for scorer in scorers.values():
         if "candidates" in scorer.settings.idf_sides:
             raise InputError(
