@@ -68,7 +68,7 @@ class LayerScorer(BaryScorer):
 
     def load(self, checkpoint: Any, settings: Any) -> CachingEncoder:
         encoder = super().load(checkpoint, settings)
-        return CachingEncoder(encoder.model, encoder.checkpoint, encoder.device)
+        return CachingEncoder(**vars(encoder))
 
     def windows(self) -> dict[str, tuple[int, ...]]:
         """Return all windows of WIDTHS layers, and the window of all layers, by name."""

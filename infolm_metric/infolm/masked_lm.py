@@ -30,11 +30,9 @@ HEADS: Heads = {
     "bert": attrgetter("cls"),
     "roberta": attrgetter("lm_head"),
     "xlm-roberta": attrgetter("lm_head"),
-    "electra": lambda model: nn.Sequential(model.generator_predictions, model.generator_lm_head),
     "distilbert": lambda model: nn.Sequential(
         model.vocab_transform, model.activation, model.vocab_layer_norm, model.vocab_projector
     ),
-    "albert": attrgetter("predictions"),
     "mpnet": attrgetter("lm_head"),
 }
 

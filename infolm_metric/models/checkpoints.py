@@ -10,34 +10,21 @@ import os
 import pickle
 import sys
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
-from huggingface_hub import (
-    get_hf_file_metadata,
-    hf_hub_url,
-    is_offline_mode,
-    try_to_load_from_cache,
-)
-from huggingface_hub.errors import HfHubHTTPError
+from huggingface_hub import hf_hub_download, snapshot_download
+from huggingface_hub.errors import EntryNotFoundError
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoTokenizer
-from transformers.utils import (
-    SAFE_WEIGHTS_INDEX_NAME,
-    SAFE_WEIGHTS_NAME,
-    WEIGHTS_INDEX_NAME,
-    WEIGHTS_NAME,
-    cached_file,
-    logging,
-)
-from transformers.utils.hub import get_checkpoint_shard_files
+from transformers.utils import SAFE_WEIGHTS_NAME, WEIGHTS_NAME, logging
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.document_counts import check_max_length, tokenizer_fingerprint
@@ -45,21 +32,22 @@ from infolm_metric.core.idf import IDF
 from infolm_metric.core.results import warn_user
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
 from infolm_metric.models.determinism import limit_threads_of_forks, make_products_reproducible
-from infolm_metric.models.out_of_domain import ENGLISH_VOCABULARY, token_weights
+from infolm_metric.models.out_of_domain import (
+    ENGLISH_VOCABULARY,
+    count_out_of_domain,
+    token_weights,
+)
 from infolm_metric.models.tokenization import Template, find_template
 
 HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
 )
-# Names of files with all weights or an index of shards, in order of preference.
+# Files of the Hub that are needed before the weights.
+SMALL_FILES = ["*.json", "*.txt", "*.model", "bpe.codes"]
 LFS_POINTER = b"version https://git-lfs"
-WEIGHTS = (SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME, WEIGHTS_NAME, WEIGHTS_INDEX_NAME)
-# SHA-256 of the weights for which the package has baselines, by model type.
-WEIGHTS_WITH_BASELINES = {  # sentence-transformers/all-mpnet-base-v2
-    "mpnet": "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
-}
-HUB_TIMEOUT = 10  # seconds to wait for the first response from the Hub
+# SHA-256 of the weights of sentence-transformers/all-mpnet-base-v2. The package has baselines.
+ALL_MPNET = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 # In addition to its weights, a model needs memory for the activations and logits of a batch and for
 # the cache. With less free memory, it would compete with a training process on the same GPU.
 WORKING_MEMORY = 2 << 30  # bytes
@@ -94,21 +82,11 @@ class ModelFiles:
     """Location of a model's files."""
 
     name: str
-    place: str  # a folder, or a name on the Hub
     revision: str | None
     architecture: Architecture
-    offline: str  # reason for using only local files. "" if the Hub responds or is not needed
 
     def fetch(self, loader: Callable[..., Any], *arguments: object, **options: object) -> Any:
-        """Call `loader`, by default for the model's files. Raise OSError with a remedy on failure.
-
-        Without `arguments`, it is called with the place of the files and the options of the Hub.
-        """
-        if not arguments:
-            # Explicit, because transformers would otherwise ask for permission at the terminal.
-            arguments, options = (self.place,), {"trust_remote_code": False, **options}
-            options |= {} if self.revision is None else {"revision": self.revision}
-            options |= {"local_files_only": True} if self.offline else {}
+        """Call a function that loads files of the model. Raise OSError with a remedy on failure."""
         try:
             return loader(*arguments, **options)
         except Exception as error:  # tokenizers raises a plain Exception for an invalid file
@@ -121,15 +99,12 @@ class ModelFiles:
                     f"{WEIGHTS_NAME} is damaged, or contains objects other than tensors, "
                     "which are not loaded because they could run code"
                 )
-            if self.offline:
-                reason += f" (cannot reach the Hub: {self.offline})"
             raise OSError(
                 f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. The "
                 f"weights must be in {SAFE_WEIGHTS_NAME} (written by save_pretrained()) or "
                 f"{WEIGHTS_NAME}. {self.architecture.remedy} Without a connection to the Hub, use "
                 f"a local folder or the bundled model (model_name_or_path={BUNDLED!r}, or "
-                f"{self.architecture.variable}={BUNDLED} for all calls), and set HF_HUB_OFFLINE=1 "
-                "to skip the connection attempt."
+                f"{self.architecture.variable}={BUNDLED} for all calls)."
             ) from error
 
 
@@ -137,6 +112,8 @@ class ModelFiles:
 class Checkpoint(ModelFiles):
     """Tokenizer and configuration of a model, without its weights."""
 
+    folder: Path  # local, or in the cache of the Hub
+    commit: str | None  # None for local folders
     tokenizer: Any
     fingerprint: str  # of the tokenizer, see `tokenizer_fingerprint`
     template: Template
@@ -154,13 +131,11 @@ class Checkpoint(ModelFiles):
     @cached_property
     def identity(self) -> str:
         """Name on the Hub with the commit, or folder name with a hash of the files."""
-        folder = Path(self.place)
-        if not folder.is_dir():
+        if self.commit:
             return f"{self.name}@{self.commit}"
-        digest = hashlib.sha256()
+        digest, folder = hashlib.sha256(), self.folder
         files = {file for pattern in HASHED for file in folder.glob(pattern) if file.is_file()}
-        weights = self.fetch(_weight_files, folder)
-        files |= {file for file in weights if file.suffix != ".safetensors"}
+        files |= {file for file in self.weight_files if file.suffix != ".safetensors"}
         for file in sorted(files):
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as stream:
@@ -175,25 +150,31 @@ class Checkpoint(ModelFiles):
 
         The baselines also apply to a copy of the model in a folder.
         """
-        known = WEIGHTS_WITH_BASELINES.get(self.config.model_type)
-        if known is None:
-            return self.identity
-        place = Path(self.place)
-        folder = place if place.is_dir() else self.fetch(_weights_folder, commit=self.commit)
-        file = Path(folder, SAFE_WEIGHTS_NAME).resolve()
-        # In the cache of the Hub, links point to files that are named after their hash.
-        if file.is_file() and file.name != known:
-            with file.open("rb") as stream:
-                known = hashlib.file_digest(stream, "sha256").hexdigest()
-        found = known in WEIGHTS_WITH_BASELINES.values() and file.is_file()
-        return f"weights@sha256:{known[:12]}" if found else self.identity
+        if self.config.model_type == "mpnet" and self.weight_files:
+            with self.weight_files[0].open("rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
+            if found == ALL_MPNET:
+                return f"weights@sha256:{found[:12]}"
+        return self.identity
 
     @cached_property
-    def commit(self) -> str | None:
-        """Commit of the configuration on the Hub."""
-        file = try_to_load_from_cache(self.place, "config.json", revision=self.revision)
-        # Downloaded files are in snapshots/<commit>. Files outside the cache have no known commit.
-        return Path(file).parent.name if isinstance(file, str) else self.revision
+    def weight_files(self) -> list[Path]:
+        """Files from which transformers loads weights, downloaded if they are on the Hub."""
+        for name in (SAFE_WEIGHTS_NAME, WEIGHTS_NAME):
+            names, index = [name], self.folder / f"{name}.index.json"
+            if index.is_file() and not (self.folder / name).is_file():
+                shards = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+                names = sorted(set(shards.values()))
+            try:
+                if self.commit:
+                    for part in names:
+                        hf_hub_download(self.name, part, revision=self.commit)
+            except EntryNotFoundError:
+                continue
+            files = [self.folder / part for part in names]
+            if all(file.is_file() for file in files):
+                return files
+        return []
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -218,6 +199,17 @@ class Checkpoint(ModelFiles):
         check_max_length(max_length, self.template.overhead, self.positions)
         return self.limit if max_length is None else max_length
 
+    def count_tokens(self, texts: Sequence[np.ndarray]) -> Counter[str]:
+        """Count texts, int64 [tokens] each, their tokens, and texts that cause warnings."""
+        unknown = self.tokenizer.unk_token_id
+        return Counter(
+            texts=len(texts),
+            tokens=sum(map(len, texts)),
+            empty=sum(not len(tokens) for tokens in texts),
+            unknown_tokens=sum(int((tokens == unknown).sum()) for tokens in texts),
+            out_of_domain=count_out_of_domain(texts, self.english),
+        )
+
 
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
     """Load the tokenizer and configuration of a model, without its weights."""
@@ -226,19 +218,17 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
             f"model_name_or_path={name!r} does not support revisions, but got model_revision="
             f"{revision!r}. Omit model_revision."
         )
-    place, offline = str(architecture.folder) if name == BUNDLED else os.path.expanduser(name), ""
-    if not os.path.isdir(place):
-        # Names on the Hub have at most one slash and do not start like a path.
-        if place.startswith((".", os.sep)) or place.count("/") > 1:
-            raise OSError(
-                f"cannot load the model {name!r}: there is no such folder. Check the path, or use "
-                f"the bundled model (model_name_or_path={BUNDLED!r})."
-            )
-        offline = _hub_error(place, revision)
-    files = ModelFiles(name, place, revision, architecture, offline)
-    config = files.fetch(AutoConfig.from_pretrained)
+    files, commit = ModelFiles(name, revision, architecture), None
+    folder = architecture.folder if name == BUNDLED else Path(name).expanduser()
+    if not folder.is_dir():
+        options = {"revision": revision, "allow_patterns": SMALL_FILES, "ignore_patterns": "*/*"}
+        with _silenced_transformers():  # and the Hub's progress bar
+            folder = Path(files.fetch(snapshot_download, name, **options))
+        commit = folder.name
+    # Explicit, because transformers would otherwise ask for permission at the terminal.
+    config = files.fetch(AutoConfig.from_pretrained, folder, trust_remote_code=False)
     config._attn_implementation = None  # could name code on the Hub that would be executed
-    tokenizer = files.fetch(AutoTokenizer.from_pretrained)
+    tokenizer = files.fetch(AutoTokenizer.from_pretrained, folder, trust_remote_code=False)
     fits = architecture.fits(config)
     if not fits or not hasattr(config, "vocab_size"):
         unfit = "which has no vocabulary of tokens (vocab_size)" if fits else architecture.unfit
@@ -246,13 +236,7 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     with LOADING, torch.device("meta"):  # allocates no memory for weights
         skeleton = files.fetch(architecture.auto.from_config, config)
     positions = _positions(skeleton, config)
-    model_max_length = tokenizer.model_max_length or positions
-    if not isinstance(model_max_length, int | float | None) or (model_max_length or 1) <= 0:
-        raise InputError(
-            f"the tokenizer of {name!r} must have a positive model_max_length, got "
-            f"{model_max_length!r}. Set it to the model's maximum length in tokens."
-        )
-    limits = [int(limit) for limit in (positions, model_max_length) if limit]
+    limits = [int(limit) for limit in (positions, tokenizer.model_max_length) if limit]
     # Tokenizers without a limit report a number near 1e30.
     limit = min(limits) if min(limits, default=1e30) < 1e29 else None
     size = config.vocab_size
@@ -271,6 +255,8 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
         )
     return Checkpoint(
         **vars(files),
+        folder=folder,
+        commit=commit,
         tokenizer=tokenizer,
         fingerprint=tokenizer_fingerprint(tokenizer),
         template=template,
@@ -290,11 +276,7 @@ def load_weights(
     """
     if device is None or torch.device(device).type == "cpu":
         make_products_reproducible()
-    # From a folder, because transformers would also search pull requests on the Hub for weights.
-    folder, architecture = checkpoint.place, checkpoint.architecture
-    if not os.path.isdir(folder):
-        folder = checkpoint.fetch(_weights_folder, commit=checkpoint.commit)
-    files = checkpoint.fetch(_weight_files, Path(folder))
+    files, architecture = checkpoint.weight_files, checkpoint.architecture
     if pointers := [file.name for file in files if _is_lfs_pointer(file)]:
         raise InputError(
             f"{pointers[0]} of the model {checkpoint.name!r} is a pointer of Git LFS, not the "
@@ -306,11 +288,15 @@ def load_weights(
         config = copy.deepcopy(checkpoint.config)
         # A configuration can name another file, which would be loaded without these checks.
         config.update({"transformers_weights": None, **changes})
+        # BigBird's sparse attention is random, and a short text switches it off for later texts.
+        if getattr(config, "attention_type", None) == "block_sparse":
+            config.attention_type = "original_full"
         # Random initialization of missing weights must not change the caller's random state.
         with LOADING, torch.random.fork_rng(devices=[]), _silenced_transformers():
             model, report = checkpoint.fetch(
                 architecture.auto.from_pretrained,
-                folder,
+                # Not by name, because transformers would also search pull requests on the Hub.
+                checkpoint.folder,
                 config=config,
                 # Explicit, because transformers 5 would otherwise keep the checkpoint's dtype.
                 dtype=getattr(torch, dtype),
@@ -446,44 +432,6 @@ class ModelHolder(Generic[M]):
                 self._model = key, self._load(checkpoint, settings)
         self.cache.shrink(settings.reuse_memory)
         return self._model[1]
-
-
-def _hub_error(source: str, revision: str | None) -> str:
-    """Return the reason why the Hub cannot be reached, or "" if it responds or is not needed.
-
-    A single request is sent, because the Hub client would retry each file for half a minute.
-    """
-    if is_offline_mode():
-        return ""
-    try:
-        url = hf_hub_url(source, "config.json", revision=revision)
-        get_hf_file_metadata(url, timeout=HUB_TIMEOUT)
-    except HfHubHTTPError:  # the Hub responded, and loading reports the error
-        return ""
-    except Exception as error:  # of any HTTP library or the network
-        return str(error) or type(error).__name__
-    return ""
-
-
-def _weights_folder(source: str, commit: str | None, **options: object) -> str:
-    """Download the weights at a commit and return their folder."""
-    options["revision"] = commit
-    find: Callable[..., Any] = partial(cached_file, source, **options)
-    files = (find(name, _raise_exceptions_for_missing_entries=False) for name in WEIGHTS)
-    # If no file exists, a request for the preferred file raises the error.
-    file: str = next(filter(None, files), None) or find(SAFE_WEIGHTS_NAME)
-    if file.endswith(".index.json"):
-        get_checkpoint_shard_files(source, file, **options)
-    return os.path.dirname(file)
-
-
-def _weight_files(folder: Path) -> list[Path]:
-    """Return the files in a folder from which transformers loads weights."""
-    files = [folder / name for name in WEIGHTS if (folder / name).is_file()][:1]
-    if files and files[0].suffix == ".json":
-        index = json.loads(files[0].read_text(encoding="utf-8"))
-        files = sorted({folder / name for name in index["weight_map"].values()})
-    return files
 
 
 def _is_lfs_pointer(file: Path) -> bool:

@@ -12,8 +12,7 @@ row per token. Texts are concatenated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Self
@@ -46,20 +45,25 @@ Heads = Mapping[str, Callable[[Any], nn.Module]]
 class ModelWithHead:
     """A loaded model in evaluation mode: a fast encoder with a head, or a transformers model."""
 
-    model: Any  # the head, or the transformers model without a fast encoder
+    model: Any  # the head if there is a fast encoder, or else the transformers model
     encoder: FastEncoder | None
     checkpoint: Checkpoint
     device: torch.device
 
     @classmethod
     def load(
-        cls, checkpoint: Checkpoint, settings: ModelSettings, heads: Heads, fast: bool = True
+        cls,
+        checkpoint: Checkpoint,
+        settings: ModelSettings,
+        heads: Heads,
+        fast: bool = True,
+        optional: str | None = None,
     ) -> Self:
-        """Load a checkpoint's model, and check that no weights are missing.
+        """Load a checkpoint's model. Weights may be missing if their names contain `optional`.
 
         With `fast=False`, the transformers model itself is used. The output is the same.
         """
-        model = load_weights(checkpoint, settings.dtype, settings.device)
+        model = load_weights(checkpoint, settings.dtype, settings.device, optional)
         device, encoder = model.device, fast_encoder(model) if fast else None
         if encoder is None:
             check_model(model, checkpoint)
@@ -87,22 +91,7 @@ def run_model(
     """
     rows = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": token_types}
     inputs = {name: repeat_texts(part) for name, part in rows.items() if part is not None}
-    with _same_attention(model):
-        return model(**inputs, **options, return_dict=True)
-
-
-@contextmanager
-def _same_attention(model: PreTrainedModel) -> Iterator[None]:
-    """Restore BigBird's sparse attention, which a short text replaces by full attention."""
-    parts = (part for part in model.modules() if isinstance(part, PreTrainedModel))
-    sparse = [part for part in parts if getattr(part, "attention_type", "") == "block_sparse"]
-    # Changing the attention creates layers, whose weights are then replaced.
-    with torch.random.fork_rng(devices=[]) if sparse else nullcontext():
-        try:
-            yield
-        finally:
-            for module in sparse:
-                module.set_attention_type("block_sparse")
+    return model(**inputs, **options, return_dict=True)
 
 
 def check_model(model: PreTrainedModel, checkpoint: Checkpoint) -> None:
@@ -134,16 +123,11 @@ class FastEncoder(nn.Module):
         super().__init__()
         base = model.base_model
         encoder = getattr(base, family.encoder_attribute)
-        modules = family.layers(encoder)
         paths = family.layer_attributes.items()
-        layers = {  # a layer used at several depths is converted once
-            module: Layer(**{name: attrgetter(path)(module) for name, path in paths})
-            for module in dict.fromkeys(modules)
-        }
         self.embeddings = base.embeddings
-        self.layers: Any = nn.ModuleList(layers[module] for module in modules)
-        self.embedding_projection = family.embedding_projection and family.embedding_projection(
-            base
+        self.layers: Any = nn.ModuleList(
+            Layer(**{name: attrgetter(path)(module) for name, path in paths})
+            for module in encoder.layer
         )
         self.position_bias: Any = family.position_bias and family.position_bias(encoder)
         self.buffers_by_name: dict[str, Tensor] = {}
@@ -159,8 +143,6 @@ class FastEncoder(nn.Module):
             inputs = zip(ids, token_types, strict=True)
             embeddings = [self.embeddings(group, token_type_ids=types) for group, types in inputs]
         states = torch.cat([rows.flatten(0, 1) for rows in embeddings])
-        if self.embedding_projection is not None:
-            states = self.embedding_projection(states)
         biases, by_layer = self._biases(ids), {0: states}
         for number, layer in enumerate(self.layers[: max(layers)], start=1):
             states = self._finish(layer, self._attend(layer, states, ids, biases), states)
@@ -309,21 +291,13 @@ class Family:
     """Locations of the modules in a model family's transformers implementation.
 
     `layer_attributes` maps the arguments of `Layer` to attribute paths in a transformers layer. The
-    embedding projection maps embeddings to the hidden size. The method `compute_position_bias` of
-    the position bias maps ids [1, tokens] to an attention bias, [1, heads, tokens, tokens].
+    method `compute_position_bias` of the position bias maps ids [1, tokens] to an attention bias,
+    [1, heads, tokens, tokens].
     """
 
     layer_attributes: dict[str, str]
     encoder_attribute: str = "encoder"
-    layers: Callable[[Any], Sequence[nn.Module]] = attrgetter("layer")
-    embedding_projection: Callable[[Any], nn.Module | None] | None = None
     position_bias: Callable[[Any], nn.Module] | None = None
-
-
-def _albert_layers(encoder: PreTrainedModel) -> list[nn.Module]:
-    groups, depth = encoder.albert_layer_groups, encoder.config.num_hidden_layers
-    order = [groups[i * len(groups) // depth] for i in range(depth)]
-    return [layer for group in order for layer in group.albert_layers]
 
 
 def _position_bias(encoder: PreTrainedModel) -> PreTrainedModel:
@@ -354,10 +328,6 @@ FAMILIES = {
     "bert": Family(_BERT),
     "roberta": Family(_BERT),
     "xlm-roberta": Family(_BERT),
-    "electra": Family(
-        _BERT,
-        embedding_projection=lambda base: getattr(base, "embeddings_project", None),
-    ),
     "distilbert": Family(
         {
             **_attention("attention", "q_lin k_lin v_lin n_heads"),
@@ -369,19 +339,6 @@ FAMILIES = {
             "output_norm": "output_layer_norm",
         },
         encoder_attribute="transformer",
-    ),
-    "albert": Family(
-        {
-            **_attention("attention", "query key value num_attention_heads"),
-            "attention_output": "attention.dense",
-            "attention_norm": "attention.LayerNorm",
-            "intermediate": "ffn",
-            "activation": "activation",
-            "output": "ffn_output",
-            "output_norm": "full_layer_layer_norm",
-        },
-        layers=_albert_layers,
-        embedding_projection=lambda base: base.encoder.embedding_hidden_mapping_in,
     ),
     "mpnet": Family(
         {

@@ -6,10 +6,9 @@ hidden states of the token in the layers that the settings select.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Self, TypeVar
 
 import numpy as np
 import torch
@@ -22,7 +21,7 @@ from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.models.checkpoints import Architecture, Checkpoint
 from infolm_metric.models.determinism import deterministic_inference, float64_device
-from infolm_metric.models.encoders import FastEncoder, run_model
+from infolm_metric.models.encoders import ModelWithHead, run_model
 from infolm_metric.models.tokenization import Template, Window, windows
 
 TOKEN_BYTES = 4  # approximate number of bytes per token
@@ -53,13 +52,14 @@ ENCODER = Architecture(
 )
 
 
-@dataclass(frozen=True)
-class Encoder:
+class Encoder(ModelWithHead):
     """A loaded encoder in evaluation mode."""
 
-    model: Any  # FastEncoder or, for other families, the transformers model
-    checkpoint: Checkpoint
-    device: torch.device
+    @classmethod
+    def load_without_head(cls, checkpoint: Checkpoint, settings: EncodingSettings) -> Self:
+        """Load an encoder. The pooler may be missing, because no hidden state depends on it."""
+        no_heads = defaultdict(lambda: lambda model: nn.Identity())
+        return cls.load(checkpoint, settings, no_heads, optional="pooler")
 
     def states(self, ids: Sequence[Tensor], layers: Sequence[int]) -> list[Tensor]:
         """Return the hidden states of some layers, [rows, hidden] each. Index 0 means embeddings.
@@ -68,41 +68,24 @@ class Encoder:
         """
         ids = [group.to(self.device) for group in ids]
         with deterministic_inference(self.device):
-            if isinstance(self.model, FastEncoder):
-                states = self.model.states(ids, layers)
+            if self.encoder is not None:
+                states = self.encoder.states(ids, layers)
             else:
-                with self._fewer_layers(max(layers)) as count:
-                    parts = [self._full_model_states(group, layers, count) for group in ids]
+                parts = [self._full_model_states(group, layers) for group in ids]
                 states = [torch.cat(rows) for rows in zip(*parts, strict=True)]
         # Apple GPUs lack float64, which all following computations use.
         return [rows.to(float64_device(self.device)) for rows in states]
 
-    def _full_model_states(self, ids: Tensor, layers: Sequence[int], count: int) -> list[Tensor]:
-        """Return the states of texts of equal length from a transformers model with `count`."""
+    def _full_model_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:
+        """Return the states of texts of equal length from a transformers model."""
         output = run_model(self.model, ids, output_hidden_states=True)
         states = getattr(output, "hidden_states", None) or ()
-        if len(states) != count:
+        if len(states) != self.checkpoint.states:
             raise InputError(
                 f"the model {self.checkpoint.name!r} returned {len(states)} hidden states, but its "
-                f"configuration implies {count}. {self.checkpoint.architecture.remedy}"
+                f"configuration implies {self.checkpoint.states}. {ENCODER.remedy}"
             )
         return [states[layer][: len(ids)].flatten(0, 1) for layer in layers]
-
-    @contextmanager
-    def _fewer_layers(self, last: int) -> Iterator[int]:
-        """Skip layers that the state `last` does not depend on, and return the number of states.
-
-        One more layer is kept, because some families normalize the state of the last layer.
-        """
-        states = self.checkpoint.states or 0
-        lists = (module for module in self.model.modules() if isinstance(module, nn.ModuleList))
-        stack = next((modules for modules in lists if len(modules) == states - 1), nn.ModuleList())
-        skipped = list(stack[last + 1 :])
-        del stack[last + 1 :]
-        try:
-            yield states - len(skipped)
-        finally:
-            stack.extend(skipped)
 
 
 def encoded_windows(text: TokenizedText, template: Template, limit: int | None) -> list[Window]:

@@ -54,11 +54,7 @@ CLASSIFIERS: Heads = {
     "bert": lambda model: nn.Sequential(model.bert.pooler, model.classifier),
     "roberta": attrgetter("classifier"),
     "xlm-roberta": attrgetter("classifier"),
-    "electra": attrgetter("classifier"),
     "distilbert": lambda model: nn.Sequential(model.pre_classifier, nn.ReLU(), model.classifier),
-    "albert": lambda model: nn.Sequential(
-        model.albert.pooler, model.albert.pooler_activation, model.classifier
-    ),
     "mpnet": attrgetter("classifier"),
 }
 
@@ -236,12 +232,11 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> N
     probes = [*PROBES, *((text, text, "entailment") for text in COPIES)]
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in probes]
     sequences = list(join_pairs(checkpoint.tokenizer, pairs, checkpoint.limit))
-    e, n, c = model.probabilities(sequences, labels).numpy().T
-    entailed = e > (np.maximum(n, c) if labels.three_way else 0.5)
-    contradicted = c > np.maximum(e, n) if labels.three_way else e < 0.5
-    expected = np.array([label == "entailment" for _, _, label in probes])
-    right = np.where(expected, entailed, contradicted)
-    wrong = [probe for probe, good in zip(probes, right, strict=True) if not good]
+    probabilities = model.probabilities(sequences, labels)
+    if not labels.three_way:
+        probabilities[:, 2] = 1 - probabilities[:, 0]
+    found = [NLI_LABELS[index] for index in probabilities.argmax(1)]
+    wrong = [probe for probe, label in zip(probes, found, strict=True) if label != probe[2]]
     failures = [
         f"{premise!r} and {hypothesis!r} are not classified as {label}"
         for premise, hypothesis, label in wrong

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,22 +15,19 @@ from torch import Tensor
 
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.document_counts import Tokenize, TokenizedText, count_corpus, tokenize
+from infolm_metric.core.document_counts import Tokenize, count_corpus, tokenize
 from infolm_metric.core.idf import IDF, CorpusStatistics
-from infolm_metric.core.inputs import Pairs, batches, check_text
+from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.models.checkpoints import (
     Architecture,
     Checkpoint,
     ModelHolder,
-    load_weights,
     non_finite_error,
     open_checkpoint,
     release_memory,
 )
-from infolm_metric.models.determinism import deterministic_linear
-from infolm_metric.models.encoders import check_model, fast_encoder
 from infolm_metric.models.hidden_states import (
     ENCODER,
     STATES_PER_BATCH,
@@ -39,16 +35,13 @@ from infolm_metric.models.hidden_states import (
     Encoder,
     encoded_windows,
 )
-from infolm_metric.models.out_of_domain import count_out_of_domain
 from infolm_metric.models.tokenization import WeightedText, device_limit, packed_batches
 from infolm_metric.scoring.scorer import CHUNK_PAIRS, Progress, Run, Scorer, no_progress
 
-CACHED_TEXTS = 1 << 14  # maximum number of cached tokenized texts
 # Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
 CHUNK_TEXTS = 2048
 CHUNK_BYTES = 1 << 28
 RELEASE_TEXTS = 100  # texts of a chunk after which freed memory is returned to the system
-TOKENIZED_DOCUMENTS = 1 << 12  # documents that are tokenized at a time
 
 Texts = Sequence[WeightedText]
 Encodings = Mapping[Hashable, Tensor]
@@ -67,7 +60,6 @@ class EncodingScorer(Scorer[E]):
     def unload(self) -> None:
         with self.lock:  # not during another thread's call
             self.models = ModelHolder(self.open, self.load)
-            self.tokenized: dict[tuple[Any, ...], TokenizedText] = {}
             release_memory()
 
     @property
@@ -140,51 +132,36 @@ class EncodingRun(Run[E]):
 
     # Texts.
 
-    def tokenize(self, texts: Iterable[str]) -> Iterator[TokenizedText]:
-        """Tokenize texts and truncate them to the maximum length."""
-        cache, long_text = self.scorer.tokenized, self.settings.long_text
-        options = self.checkpoint.name, self.checkpoint.revision, self.limit, long_text
-        keys = [(text, *options) for text in texts]
-        known = {key: cache[key] for key in keys if key in cache}
-        missing = [key for key in dict.fromkeys(keys) if key not in known]
-        names = [key[0] for key in missing]
-        rows = tokenize(self.checkpoint.tokenizer, names, self.limit, long_text)
-        new = dict(zip(missing, rows, strict=True))
-        if len(cache) + len(new) > CACHED_TEXTS:
-            cache.clear()
-        cache.update(islice(new.items(), CACHED_TEXTS))
-        known |= new
-        return (known[key] for key in keys)
+    @property
+    def tokenize(self) -> Tokenize:
+        """Function that tokenizes texts and truncates them to the maximum length.
+
+        It does not refer to the scorer, which processes would copy.
+        """
+        tokenizer, long_text = self.checkpoint.tokenizer, self.settings.long_text
+        return partial(tokenize, tokenizer, max_length=self.limit, long_text=long_text)
 
     def tokenize_and_weight(self, texts: Sequence[str], table: IDF | None) -> list[WeightedText]:
         """Tokenize texts and weight their tokens by IDF, or uniformly if `table` is None."""
         weights = None if table is None else table.weights
-        by_text = dict(zip(texts, self.tokenize(texts), strict=True))
-        weighted = {text: WeightedText.of(tokens, weights) for text, tokens in by_text.items()}
+        distinct = list(dict.fromkeys(texts))
+        rows = zip(distinct, self.tokenize(distinct), strict=True)
+        weighted = {text: WeightedText.of(tokens, weights) for text, tokens in rows}
         return [weighted[text] for text in texts]
 
     def count_warnings(self, texts: Texts) -> Counter[str]:
         """Count texts, tokens, and the texts that cause each warning."""
-        tokens = np.concatenate([text.text.tokens for text in texts])
-        lengths = np.asarray([len(text.log_weights) for text in texts])
-        truncated = self.settings.long_text == "truncate"
-        return Counter(
-            texts=len(texts),
-            tokens=len(tokens),
-            too_long=sum(text.text.too_long for text in texts) if truncated else 0,
-            empty=int((lengths == 0).sum()),
-            zero_weight=sum(text.zero_weight for text in texts),
-            few_weighted=sum(text.few_weighted for text in texts),
-            unknown_tokens=int((tokens == self.checkpoint.tokenizer.unk_token_id).sum()),
-            out_of_domain=count_out_of_domain(
-                (text.text.tokens for text in texts), self.checkpoint.english
-            ),
-        )
+        counts = self.checkpoint.count_tokens([text.text.tokens for text in texts])
+        if self.settings.long_text == "truncate":
+            counts["too_long"] = sum(text.text.too_long for text in texts)
+        counts["zero_weight"] = sum(text.zero_weight for text in texts)
+        counts["few_weighted"] = sum(text.few_weighted for text in texts)
+        return counts
 
     # Steps of scoring.
 
     def lengths(self, texts: Iterable[str]) -> Iterator[int]:
-        return (len(text.tokens) for text in self.tokenize(texts))
+        return (len(text.tokens) for text in self.tokenize(list(texts)))
 
     def count(
         self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
@@ -195,18 +172,16 @@ class EncodingRun(Run[E]):
 
     def _count(self, corpus: Iterable[str], num_proc: int | None) -> IDF:
         tokenizer, fingerprint = self.checkpoint.tokenizer, self.checkpoint.fingerprint
-        read: Tokenize = self.tokenize
-        if num_proc is not None:  # without the scorer, which the processes would copy
-            corpus, long_text = list(corpus), self.settings.long_text
-            read = partial(tokenize, tokenizer, max_length=self.limit, long_text=long_text)
+        if num_proc is not None:
+            corpus = list(corpus)
         with self.scorer.lock:
-            rows = count_corpus(corpus, read, num_proc=num_proc)
+            rows = count_corpus(corpus, self.tokenize, num_proc=num_proc)
             return IDF.from_counts(rows, tokenizer, fingerprint, self.checkpoint.name)
 
     def check(self, pairs: Pairs) -> None:
         if self.settings.long_text == "error":
-            for part in batches(pairs.texts, TOKENIZED_DOCUMENTS):
-                self.tokenize(part)
+            for _ in self.tokenize(list(pairs.texts)):
+                pass
 
     def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
         """Encode the texts of a chunk, and compare its candidates with their references."""
@@ -358,13 +333,7 @@ class HiddenStatesScorer(EncodingScorer[E]):
         return checkpoint
 
     def load(self, checkpoint: Checkpoint, settings: E) -> Encoder:
-        """Load the encoder. The pooler may be missing, because no hidden state depends on it."""
-        model = load_weights(checkpoint, settings.dtype, settings.device, optional="pooler")
-        device, encoder = model.device, fast_encoder(model)
-        if encoder is None or len(encoder.layers) + 1 != checkpoint.states:
-            check_model(model, checkpoint)
-            return Encoder(deterministic_linear(model), checkpoint, device)
-        return Encoder(encoder, checkpoint, device)
+        return Encoder.load_without_head(checkpoint, settings)
 
     def score_and_encode(
         self, candidate: str, reference: str, settings: E

@@ -22,7 +22,6 @@ from infolm_metric.models.checkpoints import (
     release_memory,
 )
 from infolm_metric.models.nli import NLI_MODEL, Labels, NLIModel, join_pairs, load_nli, read_labels
-from infolm_metric.models.out_of_domain import count_out_of_domain
 from infolm_metric.scoring.scorer import Progress, Run, Scorer, no_progress
 
 N = TypeVar("N", bound=NLISettings)
@@ -169,17 +168,9 @@ class NLIRun(Run[N]):
 
     def count_warnings(self, pairs: Pairs, tokens: Mapping[str, np.ndarray]) -> Counter[str]:
         """Count texts, tokens, and the texts or pairs that cause each warning."""
-        texts, checkpoint = list(pairs.texts), self.checkpoint
-        sizes = [len(tokens[text]) for text in texts]
-        unknown = checkpoint.tokenizer.unk_token_id
-        return Counter(
-            texts=len(texts),
-            tokens=sum(sizes),
-            too_long_pairs=sum(1 for _ in self.too_long(pairs, tokens)),
-            empty=sizes.count(0),
-            unknown_tokens=sum(int((tokens[text] == unknown).sum()) for text in texts),
-            out_of_domain=count_out_of_domain((tokens[text] for text in texts), checkpoint.english),
-        )
+        counts = self.checkpoint.count_tokens([tokens[text] for text in pairs.texts])
+        counts["too_long_pairs"] = sum(1 for _ in self.too_long(pairs, tokens))
+        return counts
 
     def model_fields(self) -> dict[str, object]:
         """Return the NLI model's signature fields."""

@@ -134,8 +134,6 @@ DAMAGES = {  # change to the folder, error, pattern of its message
     "a newer tokenizer": (edit("tokenizer.json", **NEWER), OSError, "PreTokenizer"),
     "a truncated configuration": (truncate("config.json", 1), OSError, "config"),
     "an unknown activation": (edit("config.json", hidden_act="zzz"), OSError, "KeyError: 'zzz'"),
-    "a string length": (edit("tokenizer_config.json", model_max_length="9"), InputError, "'9'"),
-    "a negative length": (edit("tokenizer_config.json", model_max_length=-1), InputError, "-1"),
 }
 
 
@@ -155,32 +153,8 @@ def test_errors_for_unavailable_models_suggest_the_bundled_model():
     with pytest.raises(InputError, match="'bundled'.*not support revisions.*'main'"):
         open_model("bundled", "main")
     for name in (__file__ + "/none", "./none", "models/of/mine", "~/none"):
-        with pytest.raises(OSError, match=f"{name!r}.*no such folder.*'bundled'"):
+        with pytest.raises(OSError, match=f"{name!r}.*Check the name or path.*'bundled'"):
             open_model(name)
-
-
-def test_local_files_are_used_if_the_hub_is_unreachable(monkeypatch):
-    urls, tried = [], []
-
-    def fail(url, timeout):
-        urls.append(url)
-        raise ConnectionError("no route")
-
-    def load(source, **options):
-        tried.append(options)
-        raise OSError("none here")
-
-    monkeypatch.setattr(checkpoints, "is_offline_mode", lambda: False)
-    monkeypatch.setattr(checkpoints, "get_hf_file_metadata", fail)
-    monkeypatch.setattr(checkpoints.AutoConfig, "from_pretrained", load)
-    with pytest.raises(OSError, match=r"none here \(cannot reach the Hub: no route\)"):
-        open_model("some-one/some-model")
-    assert len(urls) == 1 and urls[0].endswith("/some-one/some-model/resolve/main/config.json")
-    assert [options["local_files_only"] for options in tried] == [True]
-    monkeypatch.setattr(checkpoints, "get_hf_file_metadata", lambda url, timeout: None)
-    with pytest.raises(OSError, match="none here. Check"):
-        open_model("some-one/some-model")
-    assert "local_files_only" not in tried[-1]
 
 
 # Weights that are not safetensors
@@ -339,29 +313,17 @@ def test_weights_with_baselines_are_recognized_in_folders_and_in_the_hub_cache(
     tiny_models, tmp_path, monkeypatch
 ):
     folder = tiny_models("mpnet")
-    weights = (folder / "model.safetensors").read_bytes()
-    known = hashlib.sha256(weights).hexdigest()
+    known = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     assert open_model(folder).baseline_identity == open_model(folder).identity
-    monkeypatch.setattr(checkpoints, "WEIGHTS_WITH_BASELINES", {"mpnet": known})
-    label = f"weights@sha256:{known[:12]}"
-    assert (
-        open_model(edit_copy(folder, tmp_path / "copy", "config.json")).baseline_identity == label
-    )
+    monkeypatch.setattr(checkpoints, "ALL_MPNET", known)
+    copy = edit_copy(folder, tmp_path / "copy", "config.json")
     cached = Path(huggingface_hub.constants.HF_HUB_CACHE) / "models--some-one--mpnet"
     try:
         shutil.copytree(folder, cached / "snapshots" / COMMIT)
         (cached / "refs").mkdir()
         (cached / "refs" / "main").write_text(COMMIT)
-        (cached / "blobs").mkdir()
-        (cached / "blobs" / known).write_bytes(b"not read")
-        link = cached / "snapshots" / COMMIT / "model.safetensors"
-        link.unlink()
-        link.symlink_to(cached / "blobs" / known)
-        assert open_model("some-one/mpnet").baseline_identity == label
-        link.unlink()
-        link.write_bytes(weights[:-1] + b"x")
-        checkpoint = open_model("some-one/mpnet")
-        assert checkpoint.baseline_identity == checkpoint.identity == f"some-one/mpnet@{COMMIT}"
+        for name in (copy, "some-one/mpnet"):
+            assert open_model(name).baseline_identity == f"weights@sha256:{known[:12]}"
     finally:
         shutil.rmtree(cached)
 

@@ -12,7 +12,6 @@ from infolm_metric import IDF, InfoLMScorer, InfoLMSettings, InputError
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.metrics import METRICS
 from infolm_metric.models.hidden_states import ENCODER
-from infolm_metric.scoring import encoding_scorer
 from infolm_metric.scoring import scorer as core_scorer
 from infolm_metric.scoring.encoding_scorer import EncodingRun, EncodingScorer
 from tests.nearly_equal import assert_nearly_equal
@@ -77,18 +76,6 @@ def test_a_stream_for_corpus_idf_must_be_readable_twice(scorer):
         rows = scorer.stream(iter(pairs), idf=idf)
         plain = scorer.score(CANDIDATES, REFERENCES, idf=idf)
         assert_nearly_equal([row["fisher_rao_distance"] for row in rows], plain["scores"])
-
-
-@pytest.mark.filterwarnings("ignore:infolm:UserWarning")
-@pytest.mark.parametrize("long_text", ["truncate", "error"])
-def test_a_scorer_keeps_a_limited_number_of_tokenized_texts(tiny_bert, long_text, monkeypatch):
-    expected = InfoLMScorer(model_name_or_path=tiny_bert).score(CANDIDATES, REFERENCES)
-    monkeypatch.setattr(encoding_scorer, "CACHED_TEXTS", 10)
-    small = InfoLMScorer(model_name_or_path=tiny_bert, long_text=long_text)
-    for _ in range(2):
-        result = small.score(CANDIDATES, REFERENCES)
-        assert len(small.tokenized) <= 10
-        assert_nearly_equal(result["scores"], expected["scores"])
 
 
 # Model loading
