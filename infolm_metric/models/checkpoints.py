@@ -92,9 +92,7 @@ class ModelFiles:
         except Exception as error:  # tokenizers raises a plain Exception for an invalid file
             at = "" if self.revision is None else f" at revision {self.revision!r}"
             reason = str(error).strip().partition("\n")[0].rstrip(" .:")
-            if isinstance(error, LookupError):  # its message is only the key
-                reason = f"{type(error).__name__}: {reason}"
-            elif isinstance(error, pickle.UnpicklingError):  # torch suggests weights_only=False
+            if isinstance(error, pickle.UnpicklingError):  # torch suggests weights_only=False
                 reason = (
                     f"{WEIGHTS_NAME} is damaged, or contains objects other than tensors, "
                     "which are not loaded because they could run code"

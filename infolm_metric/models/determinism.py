@@ -25,7 +25,6 @@ PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # maximum per shape. For large shapes (a vocabulary head), fewer rows are probed
 PADDED_ROWS = 16  # rows. Padding to this number is cheap
 BLOCKS = (1024, 256, 64)  # rows. Small products take longer per row
-COLUMNS = 2048  # outputs per product. Products for a whole vocabulary exceed the caches
 DISTINCT_ROWS = 300  # of the probed matrices
 SHIFT = 7  # rows by which a block is moved in the probe
 
@@ -168,29 +167,15 @@ def limit_threads_of_forks() -> None:
 
 
 class DeterministicLinear(nn.Linear):
-    """A linear layer that computes each row independently of the others.
-
-    Attributes:
-        rule: rule for a product with the whole weight.
-        columns: number of outputs per product in `forward`.
-        column_rules: rules for these products.
-    """
+    """A linear layer that computes each row independently of the others."""
 
     rule: RowRule
-    columns: int
-    column_rules: list[RowRule]
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the layer's output, [..., in] -> [..., out]."""
         rows = input.flatten(0, -2)
         bias = rows.new_zeros(self.out_features) if self.bias is None else self.bias
-        if self.columns >= self.out_features:
-            output = self.rule.apply(rows, self.weight, bias)
-            return output.view(*input.shape[:-1], self.out_features)
-        output = rows.new_empty(len(rows), self.out_features)
-        parts = [torch.split(tensor, self.columns) for tensor in (self.weight, bias, output.t())]
-        for rule, weight, shift, columns in zip(self.column_rules, *parts, strict=True):
-            columns.t().copy_(rule.apply(rows, weight, shift))
+        output = self.rule.apply(rows, self.weight, bias)
         return output.view(*input.shape[:-1], self.out_features)
 
 
@@ -209,9 +194,6 @@ def deterministic_linear(model: M) -> M:
     for layer in [module for module in model.modules() if type(module) is nn.Linear]:
         layer.__class__ = DeterministicLinear
         layer.rule = row_rule(layer.weight)
-        sliced = layer.weight.device.type == "cpu" and not uses_onednn(layer.weight.dtype)
-        layer.columns = COLUMNS if sliced else layer.out_features
-        layer.column_rules = list(map(row_rule, layer.weight.split(layer.columns)))
     return model
 
 

@@ -180,26 +180,27 @@ class NLIModel(ModelWithHead):
         # BART-like models need the same number of end tokens in all pairs of a batch.
         groups: dict[int, list[int]] = {}
         for index, pair in enumerate(pairs):
-            if not pair.ids:  # empty texts, with a tokenizer without special tokens
-                continue
-            groups.setdefault(pair.ids.count(pair.ids[-1]), []).append(index)
+            if pair.ids:  # or else both texts are empty, and the tokenizer has no special tokens
+                groups.setdefault(pair.ids.count(pair.ids[-1]), []).append(index)
+        batches = (
+            [[group[place] for place in places] for places in batch]
+            for group in groups.values()
+            for batch in packed_batches([len(pairs[i].ids) for i in group], rows, most_tokens)
+        )
         count = 0
-        for group in groups.values():
-            lengths = [len(pairs[index].ids) for index in group]
-            for batch in packed_batches(lengths, rows, most_tokens):
-                parts = [[group[place] for place in places] for places in batch]
-                indices = [index for part in parts for index in part]
-                logits = self._logits([[pairs[index] for index in part] for part in parts])
-                dtype = str(logits.dtype).removeprefix("torch.")
-                # Apple GPUs lack float64, so the logits are moved to the CPU first.
-                logits = logits.float().cpu().double()
-                if not logits.isfinite().all():
-                    raise non_finite_error("outputs", dtype)
-                for column, output in enumerate(outputs):
-                    if output is not None:
-                        probabilities[indices, column] = logits.softmax(-1)[:, output]
-                count += len(indices)
-                progress(count)
+        for parts in batches:
+            indices = [index for part in parts for index in part]
+            logits = self._logits([[pairs[index] for index in part] for part in parts])
+            dtype = str(logits.dtype).removeprefix("torch.")
+            # Apple GPUs lack float64, so the logits are moved to the CPU first.
+            logits = logits.float().cpu().double()
+            if not logits.isfinite().all():
+                raise non_finite_error("outputs", dtype)
+            for column, output in enumerate(outputs):
+                if output is not None:
+                    probabilities[indices, column] = logits.softmax(-1)[:, output]
+            count += len(indices)
+            progress(count)
         return probabilities
 
     def _logits(self, groups: Sequence[Sequence[JoinedPair]]) -> Tensor:

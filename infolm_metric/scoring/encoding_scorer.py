@@ -319,16 +319,10 @@ class HiddenStatesScorer(EncodingScorer[E]):
     def open(self, settings: E) -> Checkpoint:
         """Open the encoder's checkpoint, and check its number of layers and special tokens."""
         checkpoint = super().open(settings)
-        name, remedy = checkpoint.name, self.architecture.remedy
-        if checkpoint.states is None:
+        if checkpoint.states is None or not checkpoint.template.overhead:
             raise InputError(
-                f"the configuration of the model {name!r} does not specify the number of layers. "
-                f"{remedy}"
-            )
-        if not checkpoint.template.overhead:
-            raise InputError(
-                f"the tokenizer of {name!r} adds no special tokens, so empty texts would have no "
-                f"hidden states. {remedy}"
+                f"{checkpoint.name!r} does not specify the number of layers, or its tokenizer adds "
+                f"no special tokens, so empty texts would have no states. {ENCODER.remedy}"
             )
         return checkpoint
 

@@ -77,16 +77,8 @@ def _labels(checkpoint: Checkpoint, settings: NLISettings) -> Labels:
 
 def _limit(checkpoint: Checkpoint, settings: NLISettings, overhead: int) -> int | None:
     """Return the maximum length of a pair in tokens, including special tokens."""
-    limit = checkpoint.limit
-    check_max_length(settings.max_length, overhead, limit, texts=2)
-    if settings.max_length is not None:
-        return settings.max_length
-    if limit is not None and limit < overhead + 2:
-        raise InputError(
-            f"the maximum length of the model {checkpoint.name!r} is {limit} tokens, which is too "
-            "short for two texts. Choose another model, or correct model_max_length in its "
-            "tokenizer's configuration."
-        )
+    limit = settings.max_length or checkpoint.limit
+    check_max_length(limit, overhead, checkpoint.limit, texts=2)
     return limit
 
 

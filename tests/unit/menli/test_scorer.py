@@ -266,7 +266,7 @@ def test_the_length_limit_applies_to_both_texts_together(tiny_nli, tmp_path):
         for limit in (6, 40):
             assert scorer.prepare(scorer.settings.replace(max_length=limit)).limit == limit
     small = edit_copy(tiny_nli(), tmp_path / "small", "config.json", max_position_embeddings=4)
-    with pytest.raises(InputError, match=r"is 4 tokens, .* Choose another model"):
+    with pytest.raises(InputError, match="max_length must be"):
         MENLIScorer(model_name_or_path=small).prepare()
 
 
