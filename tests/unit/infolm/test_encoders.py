@@ -29,8 +29,6 @@ VARIANTS = [
     ("bert", {"num_hidden_layers": 1}),
     ("bert", {"num_hidden_layers": 5, "hidden_act": "relu"}),
     ("roberta", {"hidden_act": "gelu_new"}),
-    ("albert", {"num_hidden_layers": 5, "num_hidden_groups": 2, "inner_group_num": 2}),
-    ("electra", {"embedding_size": 32}),
 ]
 
 

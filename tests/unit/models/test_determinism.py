@@ -45,16 +45,8 @@ def test_rows_of_a_linear_layer_are_bitwise_batch_invariant(threads, library, nu
         determinism.deterministic_linear(layer)
     with torch.inference_mode():
         whole = layer(rows)
-        for start, count in (
-            (0, 1),
-            (5, 2),
-            (0, 3),
-            (7, 17),
-            (1, 40),
-            (3, 64),
-            (2, 190),
-            (9, 1033),
-        ):
+        counts = (1, 2, 3, 17, 40, 64, 190, 1033)
+        for start, count in zip((0, 5, 0, 7, 1, 3, 2, 9), counts, strict=True):
             assert torch.equal(layer(rows[start : start + count]), whole[start : start + count])
 
 
@@ -159,17 +151,6 @@ for name, scorer in scorers.items():
 def test_scores_are_bitwise_batch_invariant_with_two_threads():
     names = printed("-c", INVARIANCE, env={"OMP_NUM_THREADS": "2"}, cwd=ROOT).split("\n")
     assert names == ["InfoLM", "one pass", "BaryScore", "BERTScore", "MENLI", ""]
-
-
-def test_linear_layers_are_converted_in_place_and_others_are_unchanged():
-    model = torch.nn.Sequential(
-        torch.nn.Linear(4, 4), torch.nn.LayerNorm(4), torch.nn.Bilinear(4, 4, 2)
-    )
-    weights = model.state_dict()
-    assert determinism.deterministic_linear(model) is model
-    kinds = ["DeterministicLinear", "LayerNorm", "Bilinear"]
-    assert [type(part).__name__ for part in model] == kinds
-    assert model.state_dict().keys() == weights.keys()
 
 
 def test_precision_is_restored_when_the_last_thread_finishes():
