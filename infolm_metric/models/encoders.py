@@ -274,9 +274,6 @@ class Layer(nn.Module):
 
     def __init__(self, key: nn.Linear, value: nn.Linear, **modules: object) -> None:
         super().__init__()
-        projections = [modules["query"], key, value]
-        if any(type(projection) is not nn.Linear for projection in projections):
-            raise TypeError(f"projections must be nn.Linear modules, got {projections}")
         # Keys and values are computed in one product. On "meta", the layer has no initial weights.
         self.key_value = nn.Linear(key.in_features, 2 * key.out_features, device="meta")
         for name in ("weight", "bias"):

@@ -43,11 +43,14 @@ NLI_MODEL = Architecture(
 PROBES = (
     ("A man is sleeping.", "A man is sleeping.", "entailment"),
     ("A man is sleeping.", "Nobody is sleeping.", "contradiction"),
-)
-COPIES = (  # with a date, a name and a number
-    "The treaty was signed on 3 May 1907.",
-    "Marie Keller has lived in Geneva since her childhood.",
-    "The bridge over the river is 250 metres long.",
+    *(
+        (text, text, "entailment")
+        for text in (  # with a date, a name and a number
+            "The treaty was signed on 3 May 1907.",
+            "Marie Keller has lived in Geneva since her childhood.",
+            "The bridge over the river is 250 metres long.",
+        )
+    ),
 )
 # The classifiers' input is the state of each pair's first token, [pairs, 1, hidden].
 CLASSIFIERS: Heads = {
@@ -226,34 +229,23 @@ class NLIModel(ModelWithHead):
 def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> NLIModel:
     """Load a checkpoint's model, and check that all of its weights are trained.
 
-    Warn if the model misclassifies one of two simple pairs, so that its labels may be wrong, or if
-    it does not find that a factual sentence follows from itself.
+    Warn if the model misclassifies simple pairs or copies of factual sentences.
     """
     model = NLIModel.load(checkpoint, settings, CLASSIFIERS)
-    probes = [*PROBES, *((text, text, "entailment") for text in COPIES)]
-    pairs = [(premise, hypothesis) for premise, hypothesis, _ in probes]
+    pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]
     sequences = list(join_pairs(checkpoint.tokenizer, pairs, checkpoint.limit))
     probabilities = model.probabilities(sequences, labels)
     if not labels.three_way:
         probabilities[:, 2] = 1 - probabilities[:, 0]
     found = [NLI_LABELS[index] for index in probabilities.argmax(1)]
-    wrong = [probe for probe, label in zip(probes, found, strict=True) if label != probe[2]]
-    failures = [
-        f"{premise!r} and {hypothesis!r} are not classified as {label}"
-        for premise, hypothesis, label in wrong
-        if premise not in COPIES
-    ]
-    if failures:
+    wrong = [probe for probe, label in zip(PROBES, found, strict=True) if label != probe[2]]
+    if wrong:
         outputs = {name: index for name, index in vars(labels).items() if index is not None}
+        premise, hypothesis, label = wrong[0]
         warn_user(
-            f"the labels of the model {checkpoint.name!r} may be wrong: "
-            f"{', and '.join(failures)}. Its outputs are interpreted as {outputs}. If this is "
-            "wrong, pass the label names in output order as `labels`.",
-        )
-    elif wrong:
-        warn_user(
-            f"the model {checkpoint.name!r} does not recognize identical texts. For "
-            f"example, it does not find that {wrong[0][0]!r} follows from itself. Choose another "
-            "model if scores of copies and of small differences matter.",
+            f"the model {checkpoint.name!r} does not classify {premise!r} and {hypothesis!r} as "
+            f"{label}. Its outputs are interpreted as {outputs}. If the labels are wrong, pass "
+            "their names in output order as `labels`. Otherwise, choose another model if scores of "
+            "identical texts and of small differences matter.",
         )
     return model
