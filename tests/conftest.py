@@ -117,10 +117,9 @@ def page_folder(tmp_path, monkeypatch) -> Iterator[Path]:
 def no_model(monkeypatch) -> None:
     """Guard that fails the test if weights are loaded."""
     from infolm_metric.models import checkpoints, encoders
-    from infolm_metric.scoring import encoding_scorer
 
     def load_weights(*arguments: Any, **options: Any) -> None:
         pytest.fail("a model was loaded")
 
-    for module in (checkpoints, encoders, encoding_scorer):
+    for module in (checkpoints, encoders):
         monkeypatch.setattr(module, "load_weights", load_weights)

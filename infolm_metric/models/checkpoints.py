@@ -121,10 +121,9 @@ class Checkpoint(ModelFiles):
     config: Any
 
     @property
-    def states(self) -> int | None:
-        """Number of hidden states, including the embeddings, or None if unknown."""
-        depth = getattr(self.config, "num_hidden_layers", None)
-        return None if depth is None else depth + 1
+    def states(self) -> int:
+        """Number of hidden states, including the embeddings."""
+        return int(self.config.num_hidden_layers) + 1
 
     @cached_property
     def identity(self) -> str:

@@ -32,19 +32,20 @@ E = TypeVar("E", bound=EncodingSettings)
 
 
 def is_encoder(config: PreTrainedConfig) -> bool:
-    """Return True for encoder-only models, with or without a head."""
-    kind = type(config)
+    """Return True for encoder-only models with a number of layers, with or without a head."""
+    kind, layers = type(config), getattr(config, "num_hidden_layers", None)
     # XLNet's attention is bidirectional, although it can also generate text.
     encoder = kind in auto.MODEL_FOR_MASKED_LM_MAPPING or config.model_type == "xlnet"
     decoder = kind in auto.MODEL_FOR_CAUSAL_LM_MAPPING and not encoder
     encoder_decoder = kind in auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
-    return kind in auto.MODEL_MAPPING and not decoder and not encoder_decoder
+    return layers is not None and kind in auto.MODEL_MAPPING and not (decoder or encoder_decoder)
 
 
 ENCODER = Architecture(
     AutoModel,
     fits=is_encoder,
-    unfit="but this metric needs an encoder-only model (bidirectional attention)",
+    unfit="but this metric needs an encoder-only model (bidirectional attention) that specifies "
+    "its number of layers (num_hidden_layers)",
     remedy='Choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
     'or "bundled".',
     part="encoder",

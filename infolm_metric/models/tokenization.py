@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -56,7 +57,7 @@ def device_limit(limits: Mapping[str, int], device: str) -> int:
 
 
 def equal_length_batches(
-    lengths: Iterable[int], rows: int | None, most_tokens: int
+    lengths: Sequence[int], rows: int | None, most_tokens: int
 ) -> Iterator[list[int]]:
     """Yield batches of indices of equally long texts, longest first, so that none is padded.
 
@@ -65,13 +66,10 @@ def equal_length_batches(
     >>> list(equal_length_batches([2, 3, 2], 1, 8)), list(equal_length_batches([2, 3, 2], None, 8))
     ([[1], [0], [2]], [[1], [0, 2]])
     """
-    groups: dict[int, list[int]] = {}
-    for index, length in enumerate(lengths):
-        groups.setdefault(length, []).append(index)
-    for length, group in sorted(groups.items(), reverse=True):
-        size = rows or max(1, most_tokens // length)
-        for start in range(0, len(group), size):
-            yield group[start : start + size]
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    for length, group in groupby(order, key=lengths.__getitem__):
+        while batch := list(islice(group, rows or max(1, most_tokens // length))):
+            yield batch
 
 
 def pack(

@@ -317,12 +317,12 @@ class HiddenStatesScorer(EncodingScorer[E]):
     perfect_score_label = "identical tokens"
 
     def open(self, settings: E) -> Checkpoint:
-        """Open the encoder's checkpoint, and check its number of layers and special tokens."""
+        """Open the encoder's checkpoint, and check that its tokenizer adds special tokens."""
         checkpoint = super().open(settings)
-        if checkpoint.states is None or not checkpoint.template.overhead:
+        if not checkpoint.template.overhead:
             raise InputError(
-                f"{checkpoint.name!r} does not specify the number of layers, or its tokenizer adds "
-                f"no special tokens, so empty texts would have no states. {ENCODER.remedy}"
+                f"the tokenizer of {checkpoint.name!r} adds no special tokens, so empty texts "
+                f"would have no hidden states. {ENCODER.remedy}"
             )
         return checkpoint
 
@@ -363,9 +363,7 @@ class HiddenStatesRun(EncodingRun[E]):
     layers: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        states = self.checkpoint.states
-        assert states is not None  # checked in `HiddenStatesScorer.open`
-        object.__setattr__(self, "layers", self.layer_indices(states))
+        object.__setattr__(self, "layers", self.layer_indices(self.checkpoint.states))
 
     @abstractmethod
     def layer_indices(self, states: int) -> tuple[int, ...]:

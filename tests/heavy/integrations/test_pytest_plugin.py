@@ -120,7 +120,6 @@ def test_models_are_loaded_once_and_a_missing_model_fails_only_its_test(run):
     result = run("""
         import pytest
         from infolm_metric.models import encoders
-        from infolm_metric.scoring import encoding_scorer
 
         loads = []
 
@@ -135,7 +134,7 @@ def test_models_are_loaded_once_and_a_missing_model_fails_only_its_test(run):
                 return load(*arguments, **options)
 
             with pytest.MonkeyPatch.context() as patch:
-                for module in (checkpoints, encoders, encoding_scorer):
+                for module in (checkpoints, encoders):
                     patch.setattr(module, "load_weights", counted)
                 yield
 
