@@ -117,7 +117,7 @@ def outcomes(models, tmp_path_factory):
     """Folder used by the ranks, and each rank's outcomes for all cases."""
     folder = tmp_path_factory.mktemp("ranks")
     scorer = InfoLMScorer(model_name_or_path=models["INFOLM_MODEL"], idf=False)
-    scorer.make_baseline([*PREDICTIONS, *REFERENCES], 5, 2).save(folder / BASELINE)
+    scorer.make_baseline([[*PREDICTIONS, *REFERENCES]], 5, 2).save(folder / BASELINE)
     cases = {**MAIN_ONLY, **BATCHES, **GATHERED, **FAILING, **INVALID, **CASES}
     (folder / "cases.pickle").write_bytes(pickle.dumps(cases))
     program = ROOT / "tests/heavy/score_on_ranks.py"
