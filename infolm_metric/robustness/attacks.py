@@ -334,36 +334,31 @@ class Attack:
     """A way to perturb a text.
 
     Attributes:
-        name: as in `ATTACKS`.
         kind: "adequacy" (changes the meaning) or "fluency" (damages the language).
         rule: function that attacks a text. It returns None if the attack does not apply.
     """
 
-    name: str
     kind: str
     rule: Callable[[str, Random], str | None]
 
 
 ATTACKS: dict[str, Attack] = {
-    entry.name: entry
-    for entry in (
-        # "the city" -> "the city and lamp", unless it is the subject of a singular verb
-        Attack("add", ADEQUACY, partial(_replace_word, find=_find_objects, part="NOUN", join=True)),
-        Attack("drop", ADEQUACY, drop_words),
-        Attack("num", ADEQUACY, replace_numbers),
-        Attack("neg", ADEQUACY, negate),
-        Attack("name", ADEQUACY, replace_name),
-        # "the city" -> "the lamp"
-        Attack("noun", ADEQUACY, partial(_replace_word, find=_find_nouns, part="NOUN")),
-        # "was located in" -> "was painted in", "visited the" -> "measured the"
-        Attack("verb", ADEQUACY, partial(_replace_word, find=_find_verbs, part="VERB")),
-        # "a large city" -> "a wooden city"
-        Attack("adj", ADEQUACY, partial(_replace_word, find=_find_adjectives, part="ADJ")),
-        Attack("pron", ADEQUACY, swap_pronouns),
-        Attack("jumble", FLUENCY, jumble),
-        Attack("typo", FLUENCY, swap_letters),
-        Attack("agreement", FLUENCY, disagree),
-    )
+    # "the city" -> "the city and lamp", unless it is the subject of a singular verb
+    "add": Attack(ADEQUACY, partial(_replace_word, find=_find_objects, part="NOUN", join=True)),
+    "drop": Attack(ADEQUACY, drop_words),
+    "num": Attack(ADEQUACY, replace_numbers),
+    "neg": Attack(ADEQUACY, negate),
+    "name": Attack(ADEQUACY, replace_name),
+    # "the city" -> "the lamp"
+    "noun": Attack(ADEQUACY, partial(_replace_word, find=_find_nouns, part="NOUN")),
+    # "was located in" -> "was painted in", "visited the" -> "measured the"
+    "verb": Attack(ADEQUACY, partial(_replace_word, find=_find_verbs, part="VERB")),
+    # "a large city" -> "a wooden city"
+    "adj": Attack(ADEQUACY, partial(_replace_word, find=_find_adjectives, part="ADJ")),
+    "pron": Attack(ADEQUACY, swap_pronouns),
+    "jumble": Attack(FLUENCY, jumble),
+    "typo": Attack(FLUENCY, swap_letters),
+    "agreement": Attack(FLUENCY, disagree),
 }
 
 

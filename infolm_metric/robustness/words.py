@@ -109,10 +109,8 @@ PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
 WORD_LISTS: dict[str, tuple[str, ...]] = {
     name: tuple(words.split()) for name, words in LISTS.items()
 }
-DETERMINERS, PREPOSITIONS = (
-    frozenset(WORD_LISTS["determiners"]),
-    frozenset(WORD_LISTS["prepositions"]),
-)
+DETERMINERS = frozenset(WORD_LISTS["determiners"])
+PREPOSITIONS = frozenset(WORD_LISTS["prepositions"])
 SUBJECTS, MODALS = frozenset(WORD_LISTS["subjects"]), frozenset(WORD_LISTS["modals"])
 BE, HAVE, DO = {"is", "are", "was", "were"}, {"has", "have", "had"}, {"do", "does", "did"}
 # Words that no attack replaces.

@@ -83,6 +83,7 @@ def test_external_scores_need_no_metric(infolm_output, infolm_error, cases):
         metrics = json.loads(infolm_output(*arguments, "--json"))["metrics"]
         assert list(metrics) == ["bleu"]
         assert (metrics["bleu"]["macro"]["all"], metrics["bleu"]["signature"]) == (accuracy, None)
+        assert metrics["bleu"]["macro_sensitivity"]["all"] is None
     write_lines(Path("cases.jsonl"), [cases[0], {**cases[1], "bleu.adversary": "inf"}])
     assert "line 2: column 'bleu.adversary'" in infolm_error(*arguments)
 

@@ -244,13 +244,3 @@ def test_idf_counts_each_distinct_anchor_once(tiny_bert):
         )
     for name, numbers in single["infolm"].attacks.items():
         assert numbers.accuracy == double["infolm"].attacks[name].accuracy
-
-
-def test_external_scores_are_evaluated():
-    scores = [(0.2, 0.1, NAN) for _ in CASES]
-    lower = ExternalScores("ter", scores, higher_is_better=False)
-    result = evaluate_robustness(CASES, {}, [ExternalScores("bleu", scores), lower])
-    assert result["bleu"].macro()["all"] == 1
-    assert result["ter"].macro()["all"] == 0
-    assert result["ter"].attacks["num"].sensitivity is None
-    assert result["ter"].signature is None
