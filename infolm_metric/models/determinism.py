@@ -25,6 +25,7 @@ PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # maximum per shape. For large shapes (a vocabulary head), fewer rows are probed
 PADDED_ROWS = 16  # rows. Padding to this number is cheap
 BLOCKS = (1024, 256, 64)  # rows. Small products take longer per row
+COLUMNS = 2048  # outputs per product. Products for a whole vocabulary exceed the caches
 DISTINCT_ROWS = 300  # of the probed matrices
 SHIFT = 7  # rows by which a block is moved in the probe
 
@@ -94,6 +95,9 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None
     if rows.device.type == "cpu" and uses_onednn(rows.dtype):
         product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
         return product if out is None else out.copy_(product)
+    if rows.device.type == "cpu" and len(weight) > COLUMNS:
+        parts = zip(*(torch.split(part, COLUMNS) for part in (weight, bias)), strict=True)
+        return torch.cat([torch.addmm(shift, rows, w.t()) for w, shift in parts], 1, out=out)
     return torch.addmm(bias, rows, weight.t(), out=out)
 
 

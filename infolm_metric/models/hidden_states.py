@@ -21,7 +21,7 @@ from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.models.checkpoints import Architecture, Checkpoint
 from infolm_metric.models.determinism import deterministic_inference, float64_device
-from infolm_metric.models.encoders import ModelWithHead, run_model
+from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
 from infolm_metric.models.tokenization import Template, Window, windows
 
 TOKEN_BYTES = 4  # approximate number of bytes per token
@@ -59,7 +59,7 @@ class Encoder(ModelWithHead):
     @classmethod
     def load_without_head(cls, checkpoint: Checkpoint, settings: EncodingSettings) -> Self:
         """Load an encoder. The pooler may be missing, because no hidden state depends on it."""
-        no_heads = defaultdict(lambda: lambda model: nn.Identity())
+        no_heads: Heads = defaultdict(lambda: lambda model: nn.Identity())
         return cls.load(checkpoint, settings, no_heads, optional="pooler")
 
     def states(self, ids: Sequence[Tensor], layers: Sequence[int]) -> list[Tensor]:
