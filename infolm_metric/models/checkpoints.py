@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import sys
+import textwrap
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -91,7 +92,7 @@ class ModelFiles:
             return loader(*arguments, **options)
         except Exception as error:  # tokenizers raises a plain Exception for an invalid file
             at = "" if self.revision is None else f" at revision {self.revision!r}"
-            reason = str(error).strip().partition("\n")[0].rstrip(" .:")
+            reason = textwrap.shorten(str(error), 300, placeholder=" ...").rstrip(" .:")
             if isinstance(error, pickle.UnpicklingError):  # torch suggests weights_only=False
                 reason = (
                     f"{WEIGHTS_NAME} is damaged, or contains objects other than tensors, "
