@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_at_least("--pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("--references", arguments.references, 1)
     settings = options.read_settings(arguments.metric, arguments)
-    if settings.verdict_column:
+    if settings.verdict_columns:
         raise InputError(
             f"--metric {settings.metric} has no baseline, because its verdicts do not depend on "
             "unrelated texts. Choose another metric."
