@@ -146,64 +146,56 @@ def _json_rows(path: str) -> Iterator[Row]:
 
 
 def find_separator(path: str) -> str:
-    """Return the separator of the cells in a CSV or TSV file."""
-    return _first_line((line for _, line in read_lines(path)), path)[1]
+    """Return the most frequent delimiter outside of quotes in the header of a CSV or TSV file."""
+    return _separator(path, next((line for _, line in read_lines(path)), ""))
 
 
-def _first_line(lines: Iterator[str], path: str) -> tuple[str, str, int]:
-    """Return the first line of a header, the separator and the number of lines before the header.
-
-    The separator is declared as in Excel, or is the most frequent delimiter outside of quotes.
-    """
-    line = next(lines, "")
-    if declared := re.fullmatch(r"sep=(.)\r?\n?", line):
-        return next(lines, ""), declared[1], 1
-    return line, max(SEPARATORS[file_ending(path)], key=re.sub(r'"[^"]*"', "", line).count), 0
+def _separator(path: str, header: str) -> str:
+    return max(SEPARATORS[file_ending(path)], key=re.sub(r'"[^"]*"', "", header).count)
 
 
 def _delimited_rows(path: str) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file with a header and spreadsheet-style quotes."""
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))  # a limit of the whole process
     lines = (line for _, line in read_lines(path))
-    first_line, separator, skipped = _first_line(lines, path)
+    first_line = next(lines, "")
+    separator = _separator(path, first_line)
     # Without `strict`, a stray quote would silently join all lines up to the next quote.
     reader = csv.DictReader(chain([first_line], lines), delimiter=separator, strict=True)
-    suspects: list[int] = []
+    suspects: list[str] = []
 
-    def where(line: int) -> str:
-        return f"{label(path)}, line {skipped + line}"
+    def where() -> str:
+        return f"{label(path)}, line {reader.reader.line_num}"
 
     try:
         header = list(reader.fieldnames or ())
         if duplicates := {name for name in header if header.count(name) > 1}:
             raise InputError(
-                f"{where(reader.line_num)}: duplicate column name {min(duplicates)!r}. Rename one "
+                f"{where()}: duplicate column name {min(duplicates)!r}. Rename one "
                 "column, or add a header if it is missing."
             )
         for row in reader:
             if None in row or None in row.values():
                 raise InputError(
-                    f"{where(reader.line_num)}: expected {len(header)} cells separated by "
+                    f"{where()}: expected {len(header)} cells separated by "
                     f"{separator!r}, as in the header, got {'more' if None in row else 'fewer'}. "
                     f"Put cells that contain separators in double quotes. {QUOTES}"
                 )
             if any("\n" in cell and separator in cell for cell in row.values()):
-                breaks = sum(cell.count("\n") for cell in row.values())
-                suspects.append(reader.line_num - breaks)
+                suspects.append(where())
             if suspects and separator == "\t":
                 raise InputError(
-                    f"{where(suspects[0])}: a quoted cell contains a tab and a line break, so a "
+                    f"{where()}: a quoted cell contains a tab and a line break, so a "
                     f"stray quote may have joined two rows. {QUOTES}"
                 )
-            yield where(reader.line_num), Cells(row)
+            yield where(), Cells(row)
     except csv.Error as error:
         is_return = str(error).startswith("new-line character")
         problem = "a carriage return without a line feed" if is_return else error
-        number = reader.reader.line_num
-        raise InputError(f"{where(number)}: not valid CSV ({problem}). {QUOTES}") from None
+        raise InputError(f"{where()}: not valid CSV ({problem}). {QUOTES}") from None
     if suspects:
         warn_user(
-            f"{where(suspects[0])}: a cell contains both a line break and {separator!r} "
+            f"{suspects[0]}: a cell contains both a line break and {separator!r} "
             f"({len(suspects)} rows in total). Check for a stray double quote that joins lines."
         )
 

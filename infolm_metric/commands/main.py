@@ -16,14 +16,12 @@ import argparse
 import gc
 import io
 import os
-import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import NoReturn
 
 from infolm_metric import core
 from infolm_metric.commands.options import MODEL, check_metrics
@@ -62,18 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["score", "a text without a reference"])  # prints the error to standard error
     2
     """
-    program, interrupts = argv is None, list[int]()
+    program = argv is None
     if argv is None:
         argv = sys.argv[1:]
         _write_utf8()
-        signal.signal(signal.SIGINT, lambda *_: _interrupt(interrupts))
         # Imports create a million permanent objects. With the default threshold, the garbage
         # collector scans them repeatedly, which takes a third of the startup time.
         gc.set_threshold(300_000)
     try:
         code = _run(argv)
-        if interrupts:  # a library may have swallowed the interrupt during its import
-            raise KeyboardInterrupt
         if sys.stdout:  # None if it is closed
             sys.stdout.flush()
         if program:
@@ -98,11 +93,6 @@ def _write_utf8() -> None:
         if isinstance(stream, io.TextIOWrapper):  # None if it is closed
             encoding = None if stream.isatty() else "utf-8"
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
-
-
-def _interrupt(interrupts: list[int]) -> NoReturn:
-    interrupts.append(signal.SIGINT)
-    raise KeyboardInterrupt
 
 
 def _run(argv: Sequence[str]) -> int:

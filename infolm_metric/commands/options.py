@@ -14,7 +14,7 @@ from infolm_metric.commands import outputs
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core import settings as fields
 from infolm_metric.core.checks import InputError, check_at_least
-from infolm_metric.core.settings import ModelSettings, Settings
+from infolm_metric.core.settings import Settings
 
 if TYPE_CHECKING:
     from infolm_metric.scoring.scorer import Scorer
@@ -39,12 +39,10 @@ def add_metric(parser: Parser, *, multiple: bool = False) -> None:
     else:
         add = group.add_argument
         add("--metric", metavar="NAME", choices=names, default=metrics.DEFAULT, help=text)
-    types = (metrics.find(name).settings_type() for name in names)
-    models = {name.metric: name.default_model for name in types if issubclass(name, ModelSettings)}
     text = (
         "a folder, a name on the Hub, or bundled (each metric's small English model, offline). "
-        "METRIC=NAME sets the model of one metric. Repeatable. Default, unless INFOLM_MODEL or "
-        f"INFOLM_NLI_MODEL is set: {', '.join(f'{k}: {v}' for k, v in models.items())}"
+        "METRIC=NAME sets the model of one metric. Repeatable. Default: INFOLM_MODEL or "
+        "INFOLM_NLI_MODEL, or else each metric's default"
     )
     add_repeated(group, "--model", dest=MODEL, help=text)
 

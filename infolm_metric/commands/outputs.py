@@ -92,38 +92,25 @@ def check_output(
     An existing file must contain `mark` near its start, or can be any file if `mark` is "". None
     leaves the check of an existing file to the caller.
     """
-    output = arguments.output
+    output, head = arguments.output, b""
     if formats is not None:
         find_format(output, formats)
     files.check_exists(inputs)
     if output == STANDARD_OUTPUT:
         return
-    values = [value for name, value in vars(arguments).items() if name != "output"]
-    lists = [value if isinstance(value, list) else [value] for value in values]
-    words = [word for words in lists for word in words if isinstance(word, str)]
     # Any argument can name an input file, but most are texts or names such as "infolm".
-    paths = [word for word in words if os.path.isfile(os.path.expanduser(word))]
-    files.check_writable(output, [*inputs, *paths])
-    if mark is not None:
-        _check_kind(output, mark)
-
-
-def _check_kind(output: str, mark: str) -> None:
-    """Check that an existing file does not belong to a job, and contains the mark."""
-    path = os.path.realpath(output)
-    if os.path.exists(f"{path}.job") and any(map(os.path.exists, (path, f"{path}.part"))):
-        raise InputError(
-            f"cannot write {output}: it contains the scores of a job. Choose another output, or "
-            f"delete {output}, {output}.job and {output}.part."
-        )
-    if not os.path.isfile(output):
+    others = {name: value for name, value in vars(arguments).items() if name != "output"}
+    words = (os.path.expanduser(word) for word in others.values() if isinstance(word, str))
+    files.check_writable(output, [*inputs, *filter(os.path.isfile, words)])
+    if mark is None:
         return
-    with open(output, "rb") as file:
-        head = file.read(HEAD)
-    if head and mark.encode() not in head:
+    if os.path.isfile(output):
+        with open(output, "rb") as file:
+            head = file.read(HEAD)
+    if os.path.exists(f"{os.path.realpath(output)}.job") or (head and mark.encode() not in head):
         raise InputError(
-            f"cannot write {output}: it exists and is not the output of such a run. Choose another "
-            "output, or delete it."
+            f"cannot write {output}: it belongs to another kind of run. Choose another output, or "
+            f"delete it and, if a job wrote it, {output}.job and {output}.part."
         )
 
 

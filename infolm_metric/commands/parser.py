@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NoReturn
 
@@ -19,30 +18,14 @@ class FailedError(Exception):
     """Raised if a command ran and its result is a failure, such as a worse system."""
 
 
-class Help(argparse.RawDescriptionHelpFormatter):
-    """Help formatter with 100 columns and a single placeholder for all aliases of a flag."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=27, width=100)
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)  # whole flags
-
-    def _format_action_invocation(self, action: argparse.Action) -> str:
-        text = super()._format_action_invocation(action)
-        *aliases, last = text.split(", ")
-        return ", ".join([*(flag.partition(" ")[0] for flag in aliases), last])
-
-
 class Parser(argparse.ArgumentParser):
     """Parser that rejects abbreviations, empty values and options that are passed twice."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options, formatter_class=Help, allow_abbrev=False, add_help=False)
+        help_format = partial(argparse.RawDescriptionHelpFormatter, max_help_position=27, width=100)
+        super().__init__(**options, formatter_class=help_format, allow_abbrev=False, add_help=False)
         self.owners: dict[str, list[str]] = {}  # metrics that have a setting
         self.passed: set[str] = set()
-        self.register("type", int, partial(_parse, int, "a whole number"))
-        self.register("type", float, partial(_parse, float, "a number"))
 
     def flags(self) -> dict[str, str]:
         """Return the flags of all options by the names of their values in Python."""
@@ -92,14 +75,6 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             hint = nearest(value, [*action.choices], every=True)
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}. {hint}")
-
-
-def _parse(kind: Callable[[str], object], description: str, word: str) -> object:
-    try:
-        return kind(word)
-    except ValueError:
-        message = f"must be {description}, got {word!r}"
-        raise argparse.ArgumentTypeError(message) from None
 
 
 def name_flags(message: str, flags: Mapping[str, str], setting: str = "") -> str:

@@ -20,7 +20,7 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, outputs, score_input
@@ -30,9 +30,10 @@ from infolm_metric.core.baselines import PACKAGE, Verdict, resolve_baseline
 from infolm_metric.core.checks import InputError, check_at_least
 from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import Summary, mean, verdict_obstacles, warn
+from infolm_metric.core.results import Result, Summary, mean, verdict_obstacles, warn
 from infolm_metric.core.settings import Settings
-from infolm_metric.tables import Source
+from infolm_metric.integrations import require
+from infolm_metric.tables import Row, Source
 
 if TYPE_CHECKING:
     from infolm_metric.scoring.scorer import S, Scorer
@@ -43,12 +44,11 @@ VIEWS = {
     "--explain": "explain the score of one pair",
     "-b --score-only": "print only the mean score (one score)",
 }
-TEXT = {"": "summary", ".txt": "summary"}
 ROWS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
 # Output formats by flag and file extension, as in `outputs`.
 FORMATS: Mapping[str, outputs.Formats] = {
-    "": {**TEXT, **ROWS, ".json": "json"},
-    "--score-only": {**TEXT, **ROWS},
+    "": {"": "summary", ".txt": "summary", **ROWS, ".json": "json"},
+    "--score-only": {"": "summary", ".txt": "summary", **ROWS},
     "--per-pair": {"": "per pair", ".txt": "per pair", **ROWS},
     "--json": {"": "json", ".json": "json"},
     "--explain": {"": "explanation", ".txt": "explanation"},
@@ -126,10 +126,8 @@ def _check_metrics(
     baseline = arguments.rescale_with_baseline
     columns = [column for item in settings for column in item.columns(bool(baseline))]
     if arguments.view == "--score-only" and len(columns) > 1:
-        raise InputError(
-            f"-b prints a single number, got the scores {', '.join(columns)}. Omit -b, or select "
-            "one score without --rescale-with-baseline."
-        )
+        names = ", ".join(columns)
+        raise InputError(f"-b prints a single number, got {names}. Omit -b, or select one score.")
     single = {"job": "a job", "ray": "--engine ray", "explanation": "--explain"}.get(output_format)
     if isinstance(baseline, str):  # each metric has its own baseline
         single = "--rescale-with-baseline FILE"
@@ -167,24 +165,22 @@ def _run_job(
 
         result = run_job(scorer, source, arguments.output, restart=arguments.restart, **keywords)
     else:
-        try:
+        with require("ray[data]"):
             from infolm_metric.jobs.ray_jobs import score_source
-        except ImportError as error:
-            message = "--engine ray requires Ray. Run: pip install 'ray[data]'"
-            raise ModuleNotFoundError(message) from error
-        keywords["workers"] = arguments.workers
-        result = score_source(scorer, source, arguments.output, **keywords)
-    lines = _summary([scorer], [result], arguments)
+
+        result = score_source(
+            scorer, source, arguments.output, workers=arguments.workers, **keywords
+        )
     if result.resumed:
         print(f"infolm: {result.resumed} pairs had already been scored", file=sys.stderr)
-    write(lines, STANDARD_OUTPUT)
+    write(_summary([scorer], [result], arguments), STANDARD_OUTPUT)
 
 
 def _score_in_memory(
     arguments: argparse.Namespace, source: Source, settings: Sequence[Settings], output_format: str
 ) -> None:
     """Score all pairs with each metric in one call, and write the results."""
-    from infolm_metric.jobs import resume
+    from infolm_metric.jobs.resume import PAIR, check_new_columns
 
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows))
@@ -194,54 +190,65 @@ def _score_in_memory(
     if output_format == "table":
         columns = [column for item in settings for column in item.all_columns(bool(rescale))]
         for where, row in rows:
-            resume.check_new_columns(where, row, [resume.PAIR, *columns])
+            check_new_columns(where, row, [PAIR, *columns])
     runs = []
     for item in settings:
         baseline = resolve_baseline(item.metric, rescale)
         runs.append(options.make_scorer(item).prepare(item, pairs.texts_by_side, baseline))
     verbose = options.progress_enabled(arguments.quiet)
     results, totals = [], []
-    table: dict[str, Sequence[Any]] = {}
     for run in runs:
         result = run.score(pairs, verbose, rank=True).renamed(run.settings.column)
         warn(result.counts, run.scorer.warning_messages)
         means = {name: mean(column) for name, column in result.columns().items()}
         totals.append(run.summary(means, result.counts, Counter(pairs.counts)))
-        table |= result.all_columns()
-        results.append(result.as_dict())
+        results.append(result)
+    lines = _summary([run.scorer for run in runs], totals, arguments)
+    _write(output_format, arguments.output, rows, results, lines)
+
+
+def _write(
+    output_format: str,
+    output: str,
+    rows: Sequence[Row],
+    results: Sequence[Result],
+    summary: list[str],
+) -> None:
+    """Write the scores of all pairs in a format, and the summary."""
+    from infolm_metric.jobs.resume import scored_rows
+
+    columns = {name: column for part in results for name, column in part.all_columns().items()}
     if output_format == "json":
-        by_metric = dict(zip((item.metric for item in settings), results, strict=True))
-        report = {"metrics": by_metric} if len(results) > 1 else results[0]
-        return write([json.dumps(report, allow_nan=False)], arguments.output)
-    lines, output = _summary([run.scorer for run in runs], totals, arguments), arguments.output
+        parts = {part.metric: part.as_dict() for part in results}
+        report = {"metrics": parts} if len(parts) > 1 else results[0].as_dict()
+        return write([json.dumps(report, allow_nan=False)], output)
     if output_format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","
-        write(_table(list(resume.scored_rows(rows, table)), separator), output)
+        # All strings are quoted, because most readers end a row at an unquoted carriage return.
+        table = _table(scored_rows(rows, columns), separator, csv.QUOTE_NONNUMERIC)
+        write([table], output)
         output = STANDARD_OUTPUT
     elif output_format == "per pair":
-        lines = [*_per_pair(table), *("# " + line for line in lines)]
-    write(lines, output)
+        cells = {
+            name: [f"{x:.6g}" if isinstance(x, float) else x for x in column]
+            for name, column in columns.items()
+        }
+        pairs = scored_rows([("", {})] * len(rows), cells)
+        summary = [_table(pairs, "\t", csv.QUOTE_MINIMAL), *("# " + line for line in summary)]
+    write(summary, output)
 
 
-def _table(rows: Sequence[Mapping[str, object]], separator: str) -> Iterator[str]:
-    """Yield the rows as CSV with a header. Lists are written as JSON, which infolm can read."""
-    text, names = io.StringIO(), dict.fromkeys(name for row in rows for name in row)
-    # All strings are quoted, because most readers end a row at an unquoted carriage return.
-    options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
+def _table(scored: Iterable[Mapping[str, object]], separator: str, quoting: int) -> str:
+    """Return the rows as CSV with a header. Lists are written as JSON, which infolm can read."""
+    rows, text = list(scored), io.StringIO()
+    names = dict.fromkeys(name for row in rows for name in row)
+    options: dict[str, Any] = {"lineterminator": "\n", "quoting": quoting}
     table = csv.DictWriter(text, names, delimiter=separator, **options)
     table.writeheader()
     for row in rows:
         lists = {name: value for name, value in row.items() if isinstance(value, list | dict)}
         table.writerow(finite(row) | {name: json_line(value) for name, value in lists.items()})
-    yield text.getvalue().removesuffix("\n")
-
-
-def _per_pair(columns: Mapping[str, Sequence[object]]) -> Iterator[str]:
-    """Yield tab-separated lines: a header, then each pair's number (from 1), scores and verdict."""
-    yield "\t".join(["pair", *columns])
-    for number, row in enumerate(zip(*columns.values(), strict=True), 1):
-        cells = (f"{x:.6g}" if isinstance(x, float) else x or "" for x in row)
-        yield "\t".join([str(number), *cells])
+    return text.getvalue().removesuffix("\n")
 
 
 def _summary(
@@ -250,8 +257,14 @@ def _summary(
     """Return the mean scores with their interpretation, then the signatures."""
     if arguments.view == "--score-only":
         return [f"{value:.6g}" for value in totals[0].means.values()]
-    lines = [*(_sentences(scorers[0], totals[0]) if len(scorers) == 1 else _rows(scorers, totals))]
-    for scorer, result in zip(scorers, totals, strict=True):
+    parts = list(zip(scorers, totals, strict=True))
+    if len(parts) == 1:
+        lines = [*_sentences(*parts[0])]
+    else:
+        mean_or_score = "mean" if totals[0].pairs > 1 else "score"
+        header = ["metric", mean_or_score, "better", "unrelated", "verdict"]
+        lines = outputs.aligned(header, [row for part in parts for row in _rows(*part)], left=5)
+    for scorer, result in parts:
         lines += scorer.describe_verdicts(scorer.settings, result.counts)
     return [*lines, *outputs.signature_lines(totals, arguments)]
 
@@ -277,23 +290,17 @@ def _sentences(scorer: Scorer[S], result: Summary) -> Iterator[str]:
             yield f"{column}_rescaled: {rescaled:.6g} ({prefix}{RESCALED})"
 
 
-def _rows(scorers: Sequence[Scorer[Any]], totals: Sequence[Summary]) -> list[str]:
-    """Return a table of several metrics, with a row for each mean score."""
-    rows = []
-    for scorer, result in zip(scorers, totals, strict=True):
-        better = "higher" if scorer.higher_is_better else "lower"
-        for name in scorer.settings.names:
-            column = scorer.settings.column(name)
-            unrelated, verdict = "-", "-"
-            if result.baseline:
-                unrelated = f"{result.baseline[name].at(result.tokens).mean:.3g}"
-                verdict = _verdict(scorer, name, result)
-            rows.append([column, f"{result.means[column]:.6g}", better, unrelated, verdict])
-            if (rescaled := result.means.get(f"{column}_rescaled")) is not None:
-                rows.append([f"{column}_rescaled", f"{rescaled:.6g}", "higher", "0", RESCALED])
-    header = ["metric", "mean" if totals[0].pairs > 1 else "score"]
-    header += ["better", "unrelated", "verdict"]
-    return outputs.aligned(header, rows, left=len(header))
+def _rows(scorer: Scorer[S], result: Summary) -> Iterator[list[str]]:
+    """Yield a row of a table of several metrics for each mean score."""
+    better = "higher" if scorer.higher_is_better else "lower"
+    for name in scorer.settings.names:
+        column, unrelated, verdict = scorer.settings.column(name), "-", "-"
+        if result.baseline:
+            unrelated = f"{result.baseline[name].at(result.tokens).mean:.3g}"
+            verdict = _verdict(scorer, name, result)
+        yield [column, f"{result.means[column]:.6g}", better, unrelated, verdict]
+        if (rescaled := result.means.get(f"{column}_rescaled")) is not None:
+            yield [f"{column}_rescaled", f"{rescaled:.6g}", "higher", "0", RESCALED]
 
 
 def _meaning(scorer: Scorer[S], name: str) -> str:

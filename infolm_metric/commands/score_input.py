@@ -96,10 +96,7 @@ def check_input_mode(
             "--data FILE. To score the arguments as texts, put -- before them."
         )
     if len(texts) == 1:
-        if os.path.isdir(texts[0]) and not arguments.as_texts:
-            command = f"infolm score --dataset {texts[0]}"
-            raise InputError(f"{texts[0]} is a folder. To score its tables, run {command}")
         raise InputError(
             f"the candidate has no references, got only {texts[0]!r}. Add a reference. If this is "
-            f"the name of a table, check it, because there is no such file{hint}"
+            f"the name of a table, check it, and pass a folder of tables with --dataset{hint}"
         )

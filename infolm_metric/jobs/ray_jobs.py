@@ -110,11 +110,11 @@ def score_source(
         counts, references = ray.get(totals.read.remote())
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error, source.name) from error
-    written, ranges = dataset.dataset(output, format="parquet"), dict[str, resume.ColumnRange]()
+    written, sums = dataset.dataset(output, format="parquet"), dict[str, float]()
     for part in filter(len, written.to_batches(columns=scorer.settings.columns(bool(baseline)))):
-        ranges = resume.add_scores(ranges, part.to_pydict())
+        sums = resume.add_scores(sums, part.to_pydict())
     warn(counts, scorer.warning_messages)
-    return run.summary(resume.means(ranges, written.count_rows()), counts, references)
+    return run.summary(resume.means(sums, written.count_rows()), counts, references)
 
 
 class _ParquetFiles(BlockBasedFileDatasink):

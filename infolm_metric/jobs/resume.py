@@ -38,7 +38,6 @@ from infolm_metric.tables import Row, Source
 
 JOB_CHUNK = 256  # pairs that are scored and written together
 Score = Callable[[list[Row]], Result]
-ColumnRange = Sequence[float]  # sum, minimum and maximum of a score column
 # Column of pair numbers.
 PAIR = "pair"
 RESTART = "Choose another output, or overwrite this one with --restart (in Python: restart=True)."
@@ -49,9 +48,8 @@ class JobRecord:
     """Contents of OUTPUT.job: the identity of a job and its progress.
 
     `digest` is a hash of all input rows. Values that JSON lacks contribute only their types. `done`
-    rows and `size` bytes have been written so far. `sums` contains the sum, minimum and maximum of
-    each score column. `counts` contains the numbers of texts and tokens, and the number of texts
-    per warning.
+    rows and `size` bytes have been written so far. `sums` contains the sum of each score column.
+    `counts` contains the numbers of texts and tokens, and the number of texts per warning.
     """
 
     signature: Signature
@@ -59,7 +57,7 @@ class JobRecord:
     rows: int
     done: int = 0
     size: int = 0
-    sums: Mapping[str, ColumnRange] = field(default_factory=dict)
+    sums: Mapping[str, float] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -246,25 +244,15 @@ def _read(
 
 
 def add_scores(
-    ranges: Mapping[str, ColumnRange], columns: Mapping[str, Sequence[float]]
-) -> dict[str, ColumnRange]:
-    """Add a chunk's scores to the sum, minimum and maximum of each column."""
-    totals: dict[str, ColumnRange] = {}
-    for name, scores in columns.items():
-        total, least, most = ranges.get(name, (0.0, math.inf, -math.inf))
-        totals[name] = (math.fsum((total, *scores)), min(least, *scores), max(most, *scores))
-    return totals
+    sums: Mapping[str, float], columns: Mapping[str, Sequence[float]]
+) -> dict[str, float]:
+    """Add a chunk's scores to the sum of each column."""
+    return {name: math.fsum((sums.get(name, 0.0), *scores)) for name, scores in columns.items()}
 
 
-def means(ranges: Mapping[str, ColumnRange], rows: int) -> dict[str, float]:
-    """Return the mean of each score column, clipped to the range of the column's scores.
-
-    >>> means({"toy": (0.3 * 3, 0.3, 0.3)}, 3)
-    {'toy': 0.3}
-    """
-    return {
-        name: min(max(total / rows, least), most) for name, (total, least, most) in ranges.items()
-    }
+def means(sums: Mapping[str, float], rows: int) -> dict[str, float]:
+    """Return the mean of each score column."""
+    return {name: total / rows for name, total in sums.items()}
 
 
 @contextmanager
@@ -277,11 +265,6 @@ def _locked(output: str | os.PathLike[str]) -> Iterator[None]:
         raise InputError(
             f"another job is writing to {output}. Wait for it to finish, or choose another output."
         ) from None
-    except (OSError, NotImplementedError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise OSError(
-            f"cannot lock {output}: {reason}. Choose a writable folder that supports file locks."
-        ) from error
     try:
         yield
     finally:

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from datasets import Dataset
 from pyarrow import Table, parquet
 
 from infolm_metric import InfoLMScorer, InfoLMSettings, InputError, MENLIScorer
@@ -96,15 +95,6 @@ def test_worker_with_different_settings_is_rejected():
         worker(Table.from_pylist(ROWS))
 
 
-def test_existing_column_is_not_overwritten(cluster):
-    from infolm_metric.jobs.ray_jobs import score_source
-
-    rows = [{**row, "toy": 0.5} for row in ROWS]
-    source = Source("rows", lambda: iter(()), load=lambda: Dataset.from_list(rows))
-    with pytest.raises(InputError, match="column 'toy' already exists"):
-        score_source(ToyScorer(), source, "scores.parquet")
-
-
 def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, monkeypatch):
     monkeypatch.setattr("infolm_metric.jobs.ray_jobs.RAY_BATCH", 40)
     blank = [{**row, "references": ["", *row["references"]]} for row in ROWS]
@@ -124,14 +114,6 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     assert scores == pytest.approx(expected["scores"], abs=1e-6, rel=1e-6)
     assert main([*arguments, "-o", "scores.parquet"]) == 2
     assert "scores.parquet already exists. Choose a new folder" in capsys.readouterr().err
-
-
-def test_error_names_the_invalid_row(cluster, tiny_bert, capsys):
-    rows = [{"prediction": "a", "reference": "b"}, {"prediction": None, "reference": "b"}]
-    write_lines(Path("wrong.jsonl"), rows)
-    assert main([*ONE_WORKER, "--model", str(tiny_bert), "wrong.jsonl", "-o", "none.parquet"]) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert "wrong.jsonl, line 2: 'prediction' must be a string, got None" in error
 
 
 INPUTS = [
@@ -196,6 +178,8 @@ INVALID = [
     (["--data", "pairs.txt", "-o", "scores.parquet"], "pairs.txt is plain text, not a table"),
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
     (["--data", "damaged.jsonl", "-o", "scores.parquet"], "damaged.jsonl, line 1: not valid JSON"),
+    (["wrong.jsonl", "-o", "scores.parquet"], "line 2: 'prediction' must be a string, got None"),
+    (["--metric", "toy", "old.jsonl", "-o", "scores.parquet"], "column 'toy' already exists"),
     (["--data", "empty.jsonl", "-o", "scores.parquet"], "empty.jsonl has no rows. Add one row"),
     (["--data", "mark.jsonl", "-o", "scores.parquet"], "score it without --engine ray"),
     *(
@@ -209,8 +193,11 @@ ODD |= {"surrogate": ["\ud800"]}
 
 
 @pytest.mark.parametrize(("arguments", "message"), INVALID)
-def test_unsupported_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
+def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, monkeypatch, arguments, message):
+    monkeypatch.setitem(METRICS, "toy", TOY)
     write_lines(Path("pairs.jsonl"), ROWS)
+    write_lines(Path("old.jsonl"), [{**row, "toy": 0.5} for row in ROWS])
+    write_lines(Path("wrong.jsonl"), [ROWS[0], {**ROWS[1], "prediction": None}])
     Path("pairs.txt").write_text("a\n")
     Path("empty.jsonl").touch()
     Path("damaged.jsonl").write_text("text")
@@ -219,6 +206,6 @@ def test_unsupported_inputs_and_outputs_are_rejected(cluster, capsys, arguments,
         rows = [{"prediction": "a", "reference": "a", "x": value} for value in values]
         write_lines(Path(f"{name}.jsonl"), rows)
     os.mkfifo("pipe.jsonl")
-    assert main(["score", "--engine", "ray", "--idf", "none", *arguments]) == 2
+    assert main(["score", "--engine", "ray", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not Path("scores.parquet").exists()

@@ -1,6 +1,5 @@
 """Behavior shared by all commands: help, exit codes, streams and usage errors."""
 
-import argparse
 import importlib
 import io
 import re
@@ -13,11 +12,10 @@ import pytest
 from infolm_metric import InputError
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
-from infolm_metric.commands.options import progress_enabled, read_metrics, read_settings
+from infolm_metric.commands.options import progress_enabled, read_metrics
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core import __version__
 from infolm_metric.core.settings import flags, ordered_fields
-from infolm_metric.menli.settings import MENLISettings
 from infolm_metric.metrics import METRICS
 
 
@@ -69,7 +67,7 @@ def test_help_lists_the_settings_of_every_metric_once_whatever_the_other_words(i
         for field in ordered_fields(metric.settings_type()):
             for flag in flags(field)[-1:]:
                 if command != "baseline" or flag not in ("--measure", "--formula", "--score"):
-                    assert len(re.findall(rf"^  (-., )?{flag} ", output, re.M)) == 1
+                    assert len(re.findall(rf"^  (-. NAME, |-. N, )?{flag} ", output, re.M)) == 1
         (group,) = [group for group in groups if group.startswith(f"{name}:")] or [""]
         assert bool(group) == (name != "baryscore" or "--layers" in output)
     assert "--size N" in next(group for group in groups if group.startswith("toy:"))
@@ -88,6 +86,7 @@ def test_a_setting_that_no_chosen_metric_has_is_rejected(infolm_error, command):
 
 INVALID = [
     (["scor", "a", "b"], "unknown command 'scor'. Did you mean 'score'?"),
+    (["select", ""], "FILE: got an empty string"),
     (["tune"], "unknown command 'tune'. Known: "),
     (["score", "--temp", "1", "a", "b"], "arguments: --temp. Did you mean '--temperature'?"),
     (["score", "--size=3", "a", "b"], "--size is a setting of toy, not of infolm"),
@@ -179,14 +178,6 @@ def test_failure_exits_with_code_1_and_verbose_adds_a_traceback(infolm):
     assert "Traceback" in infolm(*arguments, "--verbose")[2]
 
 
-def test_idf_is_not_applied_to_a_metric_without_token_weights():
-    arguments = argparse.Namespace(metric=["infolm", "menli"], idf="none", model_name_or_path=[])
-    assert read_settings("menli", arguments) == MENLISettings()
-    arguments.metric = ["menli", "toy"]
-    with pytest.raises(InputError, match="menli has no token weights"):
-        read_settings("menli", arguments)
-
-
 def test_a_model_applies_to_all_metrics_or_to_one():
     words = ["--metric", "infolm", "--metric", "menli", "--model", "a/b", "--model", "menli=c/d"]
     parser = Parser(prog="infolm")
@@ -203,24 +194,6 @@ def test_progress_is_shown_only_on_a_terminal(monkeypatch):
     assert not progress_enabled(False)
 
 
-def test_interrupt_swallowed_by_a_library_still_ends_the_program(monkeypatch, capsys):
-    def run(arguments):
-        try:
-            program.signal.raise_signal(program.signal.SIGINT)
-        except KeyboardInterrupt:
-            raise RuntimeError("could not import") from None
-
-    handler = program.signal.getsignal(program.signal.SIGINT)
-    monkeypatch.setattr("infolm_metric.commands.register.run", run)
-    monkeypatch.setattr(sys, "argv", ["infolm", "register"])
-    monkeypatch.setattr(program.gc, "freeze", lambda: None)
-    try:
-        assert program.main() == 130
-    finally:
-        program.signal.signal(program.signal.SIGINT, handler)
-    assert capsys.readouterr().err.endswith("infolm: interrupted\n")
-
-
 @pytest.mark.parametrize("terminal", [True, False])
 def test_output_is_utf_8_unless_it_goes_to_a_terminal(monkeypatch, terminal):
     buffer = io.BytesIO()
@@ -228,7 +201,6 @@ def test_output_is_utf_8_unless_it_goes_to_a_terminal(monkeypatch, terminal):
     monkeypatch.setattr(stream, "isatty", lambda: terminal)
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setattr(sys, "argv", ["infolm", "--version"])
-    monkeypatch.setattr(program.signal, "signal", lambda *_: None)
     for name in ("freeze", "set_threshold"):
         monkeypatch.setattr(program.gc, name, lambda *_: None)
     monkeypatch.setattr("infolm_metric.core.__version__", "café")

@@ -97,7 +97,7 @@ def test_a_file_is_replaced_only_by_the_same_kind_of_run(infolm, infolm_error):
             if name != other and Path(name).suffix == Path(other).suffix:
                 before = Path(other).read_bytes()
                 errors = infolm_error(*run, other)
-                assert "not the output of such" in errors or "a job" in errors
+                assert "belongs to another kind of run" in errors
                 assert Path(other).read_bytes() == before
     Path("job.jsonl").write_text("something else\n")
     assert "is not the file that the job has written" in infolm_error(*runs[-1])
@@ -108,4 +108,4 @@ def test_an_unfinished_job_is_not_replaced(infolm_error):
     Path("job.jsonl.job").write_text(json.dumps({}))
     Path("job.jsonl.part").touch()
     errors = infolm_error("select", "lists.jsonl", "--metric", "toy", "-o", "job.jsonl")
-    assert "contains the scores of a job" in errors
+    assert "belongs to another kind of run" in errors

@@ -29,17 +29,6 @@ def test_concurrent_registrations_agree():
         assert not list(script.parent.glob("*.tmp"))
 
 
-def test_script_is_stored_in_the_cache_of_evaluate_under_a_hash():
-    script = register()["infolm"]
-    versions = script.parent.parent
-    cache = Path(evaluate.config.HF_MODULES_CACHE)
-    assert versions == cache / "evaluate_modules" / "metrics" / "evaluate-metric--infolm"
-    assert script.name == "infolm.py"
-    assert len(script.parent.name) == 64 and int(script.parent.name, 16)
-    for folder in (script.parent, *list(script.parents)[1:4]):
-        assert (folder / "__init__.py").is_file()
-
-
 def test_registering_again_keeps_other_modules_and_makes_the_script_newest(tmp_path):
     script = register(tmp_path)["infolm"]
     older = script.parent.parent / ("0" * 64) / "infolm.py"
@@ -71,14 +60,6 @@ def test_registered_metric_is_the_class_of_the_package(tiny_bert):
     assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS, temperature=2.0))
 
 
-def test_evaluate_combine_finds_the_registered_metric_by_name(tiny_bert, monkeypatch):
-    register()
-    monkeypatch.setenv("INFOLM_MODEL", str(tiny_bert))
-    combined = evaluate.combine(["infolm", evaluate.load("infolm", temperature=2.0)])
-    result = combined.compute(**PAIRS)
-    assert 0 < result["infolm_0_infolm"] != result["infolm_1_infolm"] > 0
-
-
 PATHS = ["./infolm_metric", "infolm_metric/infolm_metric.py", str(ROOT / "infolm_metric")]
 
 
@@ -89,20 +70,6 @@ def test_checkout_can_be_loaded_by_path(path, tmp_path, monkeypatch, tiny_bert):
     assert metric.name == "infolm"
     direct = infolm_metric.InfoLM(model_name_or_path=str(tiny_bert))
     assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS))
-
-
-def test_metrics_of_other_packages_are_registered(tmp_path):
-    scripts = register(tmp_path)  # METRICS includes the toy metric here
-    toy = evaluate.load(str(scripts["toy"]), size=2)
-    assert toy.compute(predictions=["a cat"], references=["a cat"])["toy"] == 1
-
-
-def test_register_prints_how_to_load_the_metric(infolm):
-    code, output, _ = infolm("register")
-    assert code == 0 and Path(output.splitlines()[0]).is_file()
-    assert 'evaluate.load("infolm")' in output
-    assert 'evaluate.load("infolm_bertscore") now works' in output
-    assert 'evaluate.load("bertscore") loads a metric of another package' in output
 
 
 def test_bertscore_is_registered_under_another_name_than_the_metric_of_the_hub():

@@ -128,16 +128,6 @@ def test_texts_and_other_columns_come_out_as_they_went_in(infolm_output, name, e
     ]
 
 
-def test_task_source_scores_against_sources(infolm_output, score, tiny_nli):
-    model = ("--metric", "menli", "--model", tiny_nli(), "--formula=-c", "--direction", "rh")
-    by_references, by_sources = score(*model, *FILES), score(*model, *FILES, "--task", "source")
-    assert_nearly_equal(by_sources["scores"], by_references["scores"])
-    assert "|against:" not in by_references["signature"]
-    assert "|against:source|" in by_sources["signature"]
-    job = infolm_output("score", *model, *FILES, "--task", "source", "-o", "scores.jsonl")
-    assert "|against:source|" in job
-
-
 def test_idf_option_applies_to_the_combined_metric(infolm_output, infolm_error, tiny_nli):
     arguments = ("score", "--metric", "menli", "--model", tiny_nli(), *FILES)
     combined = (*arguments, "--combine-with", "infolm")
@@ -249,15 +239,6 @@ def test_nested_nan_and_infinity_become_null(infolm_output, name):
     else:
         row = json.loads(Path(name).read_text(), parse_constant=pytest.fail)
         assert (row["human"], row["n"]) == ({"f": None, "g": [1.5, None]}, None)
-
-
-def test_output_can_be_written_to_a_file(infolm):
-    arguments = ("score", "--metric", "toy", *FILES)
-    for options, name in ((["--json"], "a.json"), ([], "b.json"), (["--json"], "c")):
-        assert infolm(*arguments, *options, "-o", name)[:2] == (0, "")
-        assert Path(name).read_text() == infolm(*arguments, "--json")[1]
-    infolm(*arguments, "-o", "d.txt")
-    assert Path("d.txt").read_text() == infolm(*arguments, "-o", "-")[1]
 
 
 def test_job_resumes_and_rejects_changed_settings(infolm, infolm_error):
@@ -418,28 +399,6 @@ def test_a_template_gets_a_verdict_only_with_other_weights_or_its_own_baseline(i
     assert "no verdict" not in output and "on average, the pairs are" in output
 
 
-def test_different_texts_are_never_called_identical(infolm_output):
-    texts = [f"The meeting is on {day}." for day in ("Friday", "Monday", "Tuesday")]
-    output = infolm_output("score", "--model", "bundled", *texts)
-    assert output.startswith("infolm: 0 ") and "identical" not in output
-    assert "no verdict, because of" in output
-    equal = infolm_output("score", "--model", "bundled", *texts[:1] * 2)
-    assert "this pair is identical" in equal
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
-@pytest.mark.parametrize("output", [(), ("-o", "scores.jsonl")])
-def test_blank_cells_are_not_references(infolm, name, output):
-    table = '"prediction","r1","r2"\n"","Neil Armstrong",""\n"a cat","a cat"," "\n'
-    Path("a.csv").write_text(table)
-    row = {"prediction": "", "r1": ["Neil Armstrong", ""], "r2": "\u200b"}
-    Path("a.jsonl").write_text(json.dumps(row) + "\n")
-    columns = ("--reference-column", "r1", "--reference-column", "r2")
-    code, shown, errors = infolm("score", "--metric", "toy", name, *columns, *output)
-    assert code == 0 and "(2 in total)" in errors
-    assert shown.startswith("toy: 0.5 " if name == "a.csv" else "toy: 0 ")
-
-
 def test_rescaled_scores_are_shown_on_request(infolm, infolm_error):
     texts = ("the cat sat", "the cat sat")
     arguments = ("score", *texts, "--model", "bundled", "--rescale-with-baseline")
@@ -449,13 +408,6 @@ def test_rescaled_scores_are_shown_on_request(infolm, infolm_error):
     assert "temperature is 2.0 instead of 1.0" in infolm_error(*arguments, "-t", 2)
 
 
-def test_menli_does_not_claim_that_identical_texts_score_1(infolm_output):
-    texts = ("The cat sat.", "The cat sat.")
-    options = ("--metric", "menli", "--model", "bundled", "--rescale-with-baseline")
-    line = summary_lines(infolm_output("score", *texts, *options))[-1]
-    assert line.startswith("menli_rescaled: 0.9") and "copy" not in line
-
-
 # Invalid input
 
 
@@ -463,7 +415,7 @@ INVALID = [
     ([], "nothing to score. Pass either texts as arguments, -c FILE and -r FILE"),
     (["a cat"], "the candidate has no references"),
     (["missing"], "got only 'missing'. Add a reference. If this is the name of a table, check it"),
-    (["folder"], "folder is a folder. To score its tables, run infolm score --dataset folder"),
+    (["folder"], "pass a folder of tables with --dataset"),
     (["--", "folder"], "the candidate has no references"),
     (["--data", "folder"], "folder must be a table, but it is a folder. Pass one of its files"),
     (["-c", "folder", "-r", "ref.txt"], "folder must be a file, but it is a folder"),

@@ -95,12 +95,11 @@ BAD_TABLES = [
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
     ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
-    ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 3: a quoted cell"),
+    ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 4: a quoted cell"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
     ("a.csv", "a,a\nb,c", "line 1: duplicate column name 'a'. Rename one column, or add a header"),
     ("a.tsv", "prediction,reference\na,b\n", "Check the header and its separator"),
     ("a.csv", "candidate;reference\na,b\n", "expected 2 cells separated by ';'"),
-    ("a.csv", "sep=;\ncandidate;reference\na\n", "line 3: expected 2 cells"),
     ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
     ("a.json", "[]", "jq -c '.[]' FILE"),
     ("a.csv", b"PK\x03\x04\x00\x8f", "not valid UTF-8 (byte 0x8f). Convert the text"),
@@ -139,21 +138,20 @@ def test_stdin_and_devices_can_be_read_only_once():
             files.check_exists(paths, again)
 
 
-@pytest.mark.parametrize("start", ["", "sep={}\n", "sep={}\r\n"])
 @pytest.mark.parametrize("header", [["id", "text"], ['"id, or number"', "text"], ["id", "t, u"]])
 @pytest.mark.parametrize("separator", ";\t")
-def test_csv_cells_may_be_separated_by_semicolons_or_tabs(file, separator, header, start):
+def test_csv_cells_may_be_separated_by_semicolons_or_tabs(file, separator, header):
     header = [*header, "n"]
     content = "".join(separator.join(row) + "\n" for row in (header, ("1,5", "a cat", "2")))
-    ((where, row),) = tables.read_rows(file("a.csv", start.format(separator) + content))
+    ((where, row),) = tables.read_rows(file("a.csv", content))
     expected = [name.strip('"') for name in header]
     assert row == dict(zip(expected, ("1,5", "a cat", "2"), strict=True))
-    assert where.endswith(f"line {3 if start else 2}")
+    assert where.endswith("line 2")
 
 
 def test_cells_with_line_ends_and_separators_trigger_a_single_warning(file):
     content = 'prediction,reference\na,b\n"c\nd","e\nf, g"\nh,"i\nj, k"\n'
-    with pytest.warns(UserWarning, match="a.csv, line 3: .*2 rows") as warned:
+    with pytest.warns(UserWarning, match="a.csv, line 5: .*2 rows") as warned:
         rows = [row for _, row in tables.read_rows(file("a.csv", content))]
     assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
@@ -118,16 +118,6 @@ def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
     with pytest.raises(BaselineNotFoundError):
         job(scorer, output="other.jsonl", rescale_with_baseline=Baseline({}))
     assert not Path("other.jsonl.job").exists()
-
-
-@given(st.lists(st.floats(0, 1), min_size=1), st.integers(1, 9))
-def test_means_are_within_the_range_of_the_scores(scores, chunk):
-    ranges: dict[str, resume.ColumnRange] = {}
-    for start in range(0, len(scores), chunk):
-        ranges = resume.add_scores(ranges, {"toy": scores[start : start + chunk]})
-    mean = resume.means(ranges, len(scores))["toy"]
-    assert min(scores) <= mean <= max(scores)
-    assert mean == pytest.approx(sum(scores) / len(scores))
 
 
 # Resuming
@@ -347,13 +337,7 @@ def test_input_that_differs_when_it_is_read_again_is_rejected(count):
     assert not OUTPUT.exists()
 
 
-def test_output_that_is_locked_or_cannot_be_locked_is_rejected(monkeypatch):
-    def acquire(*args, **options):
-        raise OSError(errno.ENOLCK, "No locks available")
-
+def test_output_that_is_locked_is_rejected():
     with FileLock("scores.jsonl.lock"), pytest.raises(InputError, match="another job is writing"):
         job()
     assert job().pairs == len(ROWS)
-    monkeypatch.setattr(FileLock, "acquire", acquire)
-    with pytest.raises(OSError, match="cannot lock scores.jsonl: No locks available.*file locks"):
-        job()
