@@ -179,7 +179,7 @@ INVALID = [
     (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
     (["--data", "damaged.jsonl", "-o", "scores.parquet"], "damaged.jsonl, line 1: not valid JSON"),
     (["wrong.jsonl", "-o", "scores.parquet"], "line 2: 'prediction' must be a string, got None"),
-    (["--metric", "toy", "old.jsonl", "-o", "scores.parquet"], "column 'toy' already exists"),
+    (["old.jsonl", "-o", "scores.parquet"], "column 'infolm' already exists"),
     (["--data", "empty.jsonl", "-o", "scores.parquet"], "empty.jsonl has no rows. Add one row"),
     (["--data", "mark.jsonl", "-o", "scores.parquet"], "score it without --engine ray"),
     *(
@@ -193,10 +193,9 @@ ODD |= {"surrogate": ["\ud800"]}
 
 
 @pytest.mark.parametrize(("arguments", "message"), INVALID)
-def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, monkeypatch, arguments, message):
-    monkeypatch.setitem(METRICS, "toy", TOY)
+def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
-    write_lines(Path("old.jsonl"), [{**row, "toy": 0.5} for row in ROWS])
+    write_lines(Path("old.jsonl"), [{**row, "infolm": 0.5} for row in ROWS])
     write_lines(Path("wrong.jsonl"), [ROWS[0], {**ROWS[1], "prediction": None}])
     Path("pairs.txt").write_text("a\n")
     Path("empty.jsonl").touch()
@@ -206,6 +205,6 @@ def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, monkeypatch, a
         rows = [{"prediction": "a", "reference": "a", "x": value} for value in values]
         write_lines(Path(f"{name}.jsonl"), rows)
     os.mkfifo("pipe.jsonl")
-    assert main(["score", "--engine", "ray", *arguments]) == 2
+    assert main(["score", "--engine", "ray", "--idf", "none", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not Path("scores.parquet").exists()

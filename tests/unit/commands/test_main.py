@@ -5,14 +5,13 @@ import io
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from infolm_metric import InputError
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
-from infolm_metric.commands.options import progress_enabled, read_metrics
+from infolm_metric.commands.options import read_metrics
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core import __version__
 from infolm_metric.core.settings import flags, ordered_fields
@@ -111,7 +110,6 @@ INVALID = [
     (["score", "-m", "kl,l1", "a", "b"], "unknown --measure 'kl,l1'. Pass each name separately"),
     (["score", "--model-name-or-path", "x", "a", "b"], "Did you mean '--model'?"),
     (["score", "--information-measure=kl", "a", "b"], "Did you mean '--measure'?"),
-    (["score", "--lang", "en", "a", "b"], "Did you mean '--model'?"),
     (["score", "--refs", "ref.txt", "-c", "sys.txt"], "Did you mean '--references'?"),
     (["score", "--metric=menli", "--combine-with=infolm", "--idf=x", "a", "b"], "--idf must be"),
     (["score", "--engine", "local-machine", "a", "b"], "Did you mean 'local'?"),
@@ -180,14 +178,6 @@ def test_a_model_applies_to_all_metrics_or_to_one():
     importlib.import_module("infolm_metric.commands.score").add_options(parser)
     arguments = parser.parse_args([*words, "a", "b"])
     assert [item.model_name_or_path for item in read_metrics(arguments)] == ["a/b", "c/d"]
-
-
-def test_progress_is_shown_only_on_a_terminal(monkeypatch):
-    for terminal in (False, True):
-        monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda shown=terminal: shown))
-        assert (progress_enabled(False), progress_enabled(True)) == (terminal, False)
-    monkeypatch.setattr(sys, "stderr", None)
-    assert not progress_enabled(False)
 
 
 @pytest.mark.parametrize("terminal", [True, False])

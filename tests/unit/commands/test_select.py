@@ -27,12 +27,6 @@ def test_each_row_is_written_with_the_selected_candidate(infolm_output):
     assert json.loads(Path("chosen.jsonl").read_text())["selected"] == "ab"
 
 
-def test_nan_in_another_column_is_written_as_null(infolm_output):
-    write_lines(Path("samples.jsonl"), [{"candidates": ["a"], "human": {"f": float("nan")}}])
-    output = infolm_output("select", "samples.jsonl", "--metric", "toy")
-    assert json.loads(output, parse_constant=pytest.fail)["human"] == {"f": None}
-
-
 INVALID = [
     ([], "no rows"),
     ([{"texts": ["a"]}], "no column 'candidates'"),
