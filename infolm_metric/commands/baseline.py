@@ -38,13 +38,13 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     check_at_least("--pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("--references", arguments.references, 1)
+    corpus = options.read_corpus(arguments, EXTENSION, BASELINE_FORMAT)
     settings = options.read_settings(arguments.metric, arguments)
     if settings.verdict_columns:
         raise InputError(
             f"--metric {settings.metric} has no baseline, because its verdicts do not depend on "
             "unrelated texts. Choose another metric."
         )
-    corpus = options.read_corpus(arguments, EXTENSION, BASELINE_FORMAT)
     texts = [text for text in corpus if text.strip()]
     if len(set(texts)) < 2 * LEAST_PAIRS:
         raise InputError(

@@ -205,6 +205,8 @@ def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, arguments, mes
         rows = [{"prediction": "a", "reference": "a", "x": value} for value in values]
         write_lines(Path(f"{name}.jsonl"), rows)
     os.mkfifo("pipe.jsonl")
-    assert main(["score", "--engine", "ray", "--idf", "none", *arguments]) == 2
+    assert (
+        main(["score", "--engine", "ray", "--model", "bundled", "--idf", "none", *arguments]) == 2
+    )
     assert message in capsys.readouterr().err
     assert not Path("scores.parquet").exists()

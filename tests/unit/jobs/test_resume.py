@@ -161,11 +161,11 @@ class Jobs(RuleBasedStateMachine):
         steps = itertools.count(1)
 
         def interrupt(function):
-            def wrapper(*arguments):
+            def wrapper(*arguments, **options):
                 number = next(steps)
                 if number == step and early:
                     raise problem
-                value = function(*arguments)
+                value = function(*arguments, **options)
                 if number == step:
                     raise problem
                 return value
@@ -307,7 +307,7 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 
 INVALID = [
     (lambda: OUTPUT.write_text("1"), {}, "was not written by a job.*restart=True"),
-    (lambda: os.mkfifo(OUTPUT), {}, "was not written by a job"),
+    (lambda: os.mkfifo(OUTPUT), {}, "not a regular file"),
     (lambda: PART.write_text("mine\n"), {}, "its record .*scores.jsonl.job does not. Move it"),
     (None, {"chunk": 0}, "chunk must be at least 1, got 0"),
     (None, {"output": "no/scores.jsonl"}, "no folder"),
