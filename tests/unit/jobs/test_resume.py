@@ -108,7 +108,7 @@ def test_plain_files_and_unusual_values_are_written_as_json():
 def test_rescaled_scores_are_written_and_recorded_in_the_signature(tiny_bert):
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
     texts = [f"the {a} {b}" for a in ("cat", "dog", "rain") for b in ("sat", "ran", "fell", "is")]
-    scorer.make_baseline(texts, 20, 2).save("baseline")
+    scorer.make_baseline([texts], 20, 2).save("baseline")
     result = job(scorer, rescale_with_baseline="baseline")
     assert result.means.keys() == {"infolm", "infolm_rescaled"}
     assert "|baseline:file-" in result.signature and result.baseline

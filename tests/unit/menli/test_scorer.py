@@ -185,7 +185,7 @@ def test_formulas_e_and_c_are_the_probabilities_of_a_single_pass(scorer, pair_co
 
 def test_a_baseline_covers_every_formula(scorer):
     texts = [*CORPUS, *(text.upper() + " again" for text in SENTENCES), *SENTENCES]
-    baseline = scorer.make_baseline(texts, 40, 1)
+    baseline = scorer.make_baseline([texts], 40, 1)
     assert len(baseline.stats) == 5
     for name in NLI_FORMULAS:
         options = {"formula": name, "rescale_with_baseline": baseline}
@@ -201,10 +201,10 @@ def test_a_baseline_covers_every_formula(scorer):
 def test_the_baseline_of_a_combination_depends_on_the_weights_of_the_other_metric(scorer, bundled):
     plain = bundled.settings.replace(masking="none", temperature=2.0)
     table = plain.replace(idf="bundled")
-    other_baseline = InfoLMScorer(table).make_baseline(CORPUS, 20, 1)
+    other_baseline = InfoLMScorer(table).make_baseline([CORPUS], 20, 1)
     options = {"combine_baseline": other_baseline, "nli_weight": 0}
     settings = scorer.settings.replace(combine_with=table, **options)
-    baseline = MENLIScorer(settings).make_baseline(CORPUS, 20, 1)
+    baseline = MENLIScorer(settings).make_baseline([CORPUS], 20, 1)
     assert len(baseline.stats) == 2 * len(NLI_FORMULAS)
     options["rescale_with_baseline"] = baseline
     means = {
@@ -345,14 +345,14 @@ def test_one_command_makes_the_baselines_of_both_metrics(scorer, tiny_bert, tmp_
     layers = {"layer": 1} if kind is BERTScorer else {"layers": 2}
     other = kind(model_name_or_path=tiny_bert, idf=False, **layers)
     options = {"combine_with": other.settings, "nli_weight": 0.3}
-    scorer.make_baseline(CORPUS, 20, 2, **options).save(tmp_path / "both")
+    scorer.make_baseline([CORPUS], 20, 2, **options).save(tmp_path / "both")
     result = scorer.score(
         *(CANDIDATES, FIRST),
         **(options | {"combine_baseline": tmp_path / "both"}),
         rescale_with_baseline=tmp_path / "both",
     )
     nli = np.array(scorer.score(CANDIDATES, FIRST)["scores"])
-    part = other.make_baseline(CORPUS, 20, 2)
+    part = other.make_baseline([CORPUS], 20, 2)
     alone = other.score(CANDIDATES, FIRST, rescale_with_baseline=part)["rescaled_scores"]
     expected = 0.3 * nli + 0.7 * np.clip(alone, 0, 1)
     expected[EMPTY] = 0
@@ -363,7 +363,7 @@ def test_one_command_makes_the_baselines_of_both_metrics(scorer, tiny_bert, tmp_
 
 def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
     infolm = InfoLMScorer(model_name_or_path=tiny_bert, idf=False, information_measure="kl")
-    infolm.make_baseline(CORPUS, 20, 1).save(tmp_path / "kl.baseline")
+    infolm.make_baseline([CORPUS], 20, 1).save(tmp_path / "kl.baseline")
     options = {"combine_with": infolm.settings, "combine_baseline": tmp_path / "kl.baseline"}
     result = scorer.score(CANDIDATES, FIRST, nli_weight=0, **options)
     alone = infolm.score(CANDIDATES, FIRST, rescale_with_baseline=tmp_path / "kl.baseline")
@@ -375,7 +375,9 @@ def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
         hot = infolm.settings.replace(temperature=2.0)
         scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
     keys = Baseline.load(tmp_path / "kl.baseline").stats
-    options["combine_baseline"] = Baseline(dict.fromkeys(keys, BaselineStats.of([0.0, 0.0])))
+    options["combine_baseline"] = Baseline(
+        dict.fromkeys(keys, BaselineStats.of([0.0, 0.0], [3, 3]))
+    )
     with pytest.raises(InputError, match="combine_baseline .* its mean is the best score"):
         scorer.score(["a"], ["b"], **options)
 

@@ -176,18 +176,18 @@ def test_every_entry_point_scores_sources_like_references(model):
     assert matrices[0] == pytest.approx(matrices[1], abs=1e-6)
     assert source.select(samples) == plain.select(samples)
     texts = [f"The {word} is {size}." for word in ("cat", "dog", "man") for size in range(15)]
-    baselines = [scorer.make_baseline(texts, 20, 2).stats for scorer in (source, plain)]
+    baselines = [scorer.make_baseline([texts], 20, 2).stats for scorer in (source, plain)]
     assert baselines[0].keys() == baselines[1].keys()
     for key, stats in baselines[0].items():
         assert stats.mean == pytest.approx(baselines[1][key].mean, abs=1e-6)
     rooms = [(f"The city has {number} rooms.", f"It has {number} rooms.") for number in range(2, 9)]
     cases = make_cases(itertools.starmap(Item, zip("abcdefg", rooms, strict=True)))
     reports = [evaluate_robustness(cases, {"menli": scorer})["menli"] for scorer in (source, plain)]
-    assert any(attack.cases for attack in reports[0].attacks.values())
+    assert any(attack.n for attack in reports[0].attacks.values())
     for name, attack in reports[0].attacks.items():
         same = reports[1].attacks[name]
-        assert (attack.cases, attack.accuracy, attack.ties) == (
-            same.cases,
+        assert (attack.n, attack.accuracy, attack.ties) == (
+            same.n,
             same.accuracy,
             same.ties,
         )
