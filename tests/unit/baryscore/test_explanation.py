@@ -63,7 +63,7 @@ def test_an_empty_text_is_represented_by_its_special_tokens(scorer):
     assert candidate.weights == pytest.approx([0.5, 0.5])
 
 
-REORDERED = [(" cat cat", " cat"), (" dog cat", " cat dog")]
+REORDERED = [("a dog cat", "a cat dog"), ("a cat cat dog", "a dog cat cat")]
 
 
 @pytest.mark.parametrize("texts", REORDERED)

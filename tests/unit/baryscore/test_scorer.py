@@ -147,7 +147,7 @@ def test_the_authors_algorithm_is_reproduced_for_single_tokens(bundled, literal)
 def test_overflowing_states_are_rejected_with_a_remedy(tiny_bert):
     options = {"layers": 2, "idf": False, "dtype": "float16", "reuse_memory": 0}
     scorer = BaryScorer(model_name_or_path=tiny_bert, **options)
-    encoder_layers = scorer.models.model(scorer.settings).model.layers
+    encoder_layers = scorer.models.model(scorer.settings).encoder.layers
     with torch.inference_mode():
         encoder_layers[-1].output.weight.fill_(6e4)
     with pytest.raises(InputError, match="not finite with dtype=.float16.. Use"):
