@@ -75,7 +75,7 @@ class Measure:
         return parameters
 
     def bound(self, symmetrize: str, parameters: Mapping[str, float]) -> float:
-        """Return the upper bound for valid parameters, or infinity."""
+        """Return the upper bound for valid `parameters` and `symmetrize`, or infinity."""
         # D(p,q) and D(q,p) have equal bounds. For the alpha divergence, a and 1 - a have equal
         # bounds.
         is_jensen = symmetrize == "jensen" and not self.symmetric
@@ -100,7 +100,7 @@ class Measure:
         return numbers
 
     def domain_error(self, parameters: Mapping[str, float]) -> str:
-        """Describe the domain that the parameters fall outside of, or return ""."""
+        """Describe the domain that the `parameters` fall outside of, or return ""."""
         for parameter in self.parameters:
             name, number = parameter.name, parameters[parameter.name]
             if not parameter.accepts(number):
