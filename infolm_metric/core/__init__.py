@@ -1,3 +1,3 @@
 """Values that all metrics share, without torch."""
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
