@@ -18,8 +18,8 @@ LIKELY_CORRECT, UNCLEAR, LIKELY_WRONG = VERDICTS = ("likely correct", "unclear",
 THRESHOLDS = (0.15, 0.7)
 # Weights of the features of an answer to a short reference, and of one to a long reference.
 WEIGHTS = {
-    "constant": -1.56, "answer": 0.26, "mention": 0.29, "letters": 2.29, "pairs": 0.83,
-    "match": 1.04, "contained": 0.77, "mismatch": -0.81, "veto": -0.12,
+    "constant": -1.58, "answer": 0.32, "mention": 0.27, "letters": 2.24, "pairs": 0.87,
+    "match": 0.4, "contained": 0.9, "mismatch": -0.69, "veto": -0.32,
 }  # fmt: skip
 LONG_WEIGHTS = {"constant": -4.0, "completeness": 2.4, "correctness": 2.4, "f1": 3.2}
 CLIP = 0.02  # smallest NLI score, and distance of the largest one from 1
