@@ -118,7 +118,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Date:
-    """A date. Missing parts are None, as the day and month of ambiguous dates."""
+    """A date. Missing parts are None."""
 
     year: int | None
     month: int | None = None
@@ -188,8 +188,9 @@ def _compare_items(answer: str, reference: str) -> Agreement:
     if places != sorted(places):
         if "," in reference and not re.search("[(=]", reference) and not _has_words(answer):
             return Agreement.MATCH
+        pair = re.fullmatch(r"[\d.]+\s?[-:]\s?[\d.]+", reference) is not None
         one_tuple = reference.count("(") == 1 and not words and not _has_words(answer)
-        return Agreement.MISMATCH if one_tuple else Agreement.NONE
+        return Agreement.MISMATCH if one_tuple or pair else Agreement.NONE
     rest = [x for x in found if not any(_agree(x, y) for y in wanted)]
     others = any(_is_rival(x, y) and _has_unit_of(x, y) for x in rest for y in wanted)
     counts = any(
@@ -352,8 +353,8 @@ def find_items(text: str) -> tuple[tuple[Item, tuple[int, int]], ...]:
     return tuple(items)
 
 
-def _read_date(text: str) -> Date:
-    """Read a date with the month's name, in ISO format, or day before month if that is certain."""
+def _read_date(text: str) -> Date | str:
+    """Read a date with one reading. Other dates, such as 7/11/2018, are compared as text."""
     name = re.search(rf"(?i:{_MONTH})", text)
     numbers = [int(x) for x in re.findall(r"\d+", text)]
     if name:
@@ -365,7 +366,7 @@ def _read_date(text: str) -> Date:
     first, second, last = numbers
     if "." in text or first > 12 or first == second:
         return Date(last, second, first)
-    return Date(last, first, second) if second > 12 else Date(last)
+    return Date(last, first, second) if second > 12 else f"{first}/{second}/{last}"
 
 
 def _read_digits(text: str, unit: Unit | None = None) -> Number | None:
