@@ -196,13 +196,13 @@ def _score_in_memory(
         baseline = resolve_baseline(item.metric, rescale)
         runs.append(options.make_scorer(item).prepare(item, pairs.texts_by_side, baseline))
     verbose = options.progress_enabled(arguments.quiet)
-    results, totals = [], []
+    results, totals = dict[str, Result](), []
     for run in runs:
         result = run.score(pairs, verbose, rank=True).renamed(run.settings.column)
         warn(result.counts, run.scorer.warning_messages)
         means = {name: mean(column) for name, column in result.columns().items()}
         totals.append(run.summary(means, result.counts, Counter(pairs.counts)))
-        results.append(result)
+        results[run.settings.metric] = result
     lines = _summary([run.scorer for run in runs], totals, arguments)
     _write(output_format, arguments.output, rows, results, lines)
 
@@ -211,16 +211,18 @@ def _write(
     output_format: str,
     output: str,
     rows: Sequence[Row],
-    results: Sequence[Result],
+    results: Mapping[str, Result],
     summary: list[str],
 ) -> None:
     """Write the scores of all pairs in a format, and the summary."""
     from infolm_metric.jobs.resume import scored_rows
 
-    columns = {name: column for part in results for name, column in part.all_columns().items()}
+    columns = {
+        name: column for part in results.values() for name, column in part.all_columns().items()
+    }
     if output_format == "json":
-        parts = {part.metric: part.as_dict() for part in results}
-        report = {"metrics": parts} if len(parts) > 1 else results[0].as_dict()
+        parts = {metric: part.as_dict() for metric, part in results.items()}
+        report = {"metrics": parts} if len(parts) > 1 else next(iter(parts.values()))
         return write([json.dumps(report, allow_nan=False)], output)
     if output_format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","

@@ -8,7 +8,7 @@ from typing import Any
 from infolm_metric.core.checks import InputError
 
 # Versions that a short signature leaves out.
-VERSIONS = ("transformers", "torch")
+VERSIONS = ("transformers", "torch", "math_verify")
 _ESCAPES = str.maketrans({"%": "%25", "|": "%7C"})
 
 

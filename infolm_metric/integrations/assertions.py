@@ -43,7 +43,7 @@ def assert_answer(answer: str, references: object, allow: object = (), **setting
     >>> assert_answer("It was Neil Armstrong.", ["Neil Armstrong", "Armstrong"])
     >>> assert_answer("It was Buzz Aldrin.", ["Neil Armstrong", "Armstrong"])
     Traceback (most recent call last):
-    AssertionError: the verdict is 'likely wrong' (score 0.0...), expected 'likely correct'
+    AssertionError: the verdict is 'likely wrong' (score 0.1...), expected 'likely correct'
     reason: ...
     """
     __tracebackhide__ = True

@@ -106,9 +106,9 @@ def make_cases(
     The cases are sampled by a hash of their texts and the seed. Raises InputError if
     an attack is unknown, a text is not a string, or a number is not whole or is too small.
 
-    >>> (case,) = make_cases([Item("1", ("It has two rooms.",), "There are two rooms.")], ["neg"])
+    >>> (case,) = make_cases([Item("1", ("The room is large.",), "It is a large room.")], ["neg"])
     >>> case.adversary, case.paraphrase_adversary
-    ('It does not have two rooms.', 'There are not two rooms.')
+    ('The room is not large.', 'It is not a large room.')
     """
     for name in attacks:
         check_known("attack", name, list(ATTACKS))

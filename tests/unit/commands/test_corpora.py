@@ -77,7 +77,7 @@ INVALID = [
     (["idf", "ref.txt", "--temperature", "2"], "unrecognized arguments: --temperature"),
     (["baseline", "ref.txt"], "the corpus must have at least 40 distinct texts"),
     (["baseline", "ref.txt", "--pairs", "19"], "pairs must be at least 20, got 19"),
-    (["baseline", "no.txt", "--metric", "answer_check"], "answer_check has no baseline"),
+    (["baseline", "ref.txt", "--metric", "answer_check"], "answer_check has no baseline"),
     (["baseline", "ref.txt", "-m", "l1"], "unrecognized arguments: -m"),
 ]
 
