@@ -119,7 +119,8 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the API's answer."""
-        result, verdict = self.result, self.verdict
+        result = self.result
+        verdict: str | None = self.verdict
         if result.verdicts:  # as in the package, in lower case or None
             verdict = result.verdicts[0] if self.readable else None
         names = ("higher_is_better", "warnings", "signature")
