@@ -63,14 +63,10 @@ def assert_answer(answer: str, references: object, allow: object = (), **setting
     # The explanation of the reference that determined the verdict.
     explanations = [scorer.explain(answer, text, **settings) for text in group]
     main = min(explanations, key=lambda each: (each.verdict != verdict, abs(each.score - score)))
-    reason = main.reason
-    if verdict is None:
-        (line,) = scorer.describe_verdicts(scorer.settings.replace(**settings), result.counts)
-        reason = line.removeprefix("verdict: none. ")
     expected = " or ".join(map(repr, dict.fromkeys([LIKELY_CORRECT, *allowed])))
     raise AssertionError(
         f"the verdict is {verdict!r} (score {score:.3f}), expected {expected}\n"
-        f"reason: {reason}\nanswer: {answer!r}\nreferences: {group}\n"
+        f"reason: {main.reason}\nanswer: {answer!r}\nreferences: {group}\n"
         f"signature: {result.signature}"
     )
 

@@ -48,7 +48,7 @@ element.addEventListener('click', event => {
     element.querySelectorAll(rows).forEach(x => x.setAttribute('aria-pressed', x === row));
     trigger('click');
     const why = document.getElementById('why');
-    if (why && event.isTrusted && why.getBoundingClientRect().top > innerHeight - 160) {
+    if (event.isTrusted && why.getBoundingClientRect().top > innerHeight - 160) {
         document.getElementById('settings').scrollIntoView({behavior: 'smooth'});
     }
 });

@@ -49,13 +49,13 @@ def test_answers_fail_unless_they_are_likely_correct_or_allowed(run):
             assert_answer("It is either Sydney or Canberra.", "Canberra", allow=["unclear"])
 
         def test_withheld(assert_answer):
-            assert_answer("def f(x): return {x[0]: x[1:]}", "Canberra")
+            assert_answer("La capitale de la France est une ville que nous appelons Paris.", "Canberra")
     """)
     result.assert_outcomes(passed=2, failed=3)
-    lines = ["*AssertionError: *'likely wrong' (score 0.0*", "*reason: 0% of *"]
+    lines = ["*AssertionError: *'likely wrong' (score 0.1*", "*reason: 0% of *"]
     lines += ["*answer: 'It was Buzz Aldrin.'", "*signature: metric:answer_check|*"]
-    lines += ["*'unclear' (score 0.500)*", "*reason: The answer lists several candidates."]
-    lines += ["*verdict is None*", "*reason: *English texts*"]
+    lines += ["*'unclear' (score 0.500)*", "*reason: *offers it with others."]
+    lines += ["*verdict is None*", "*reason: There is no verdict (*"]
     result.stdout.fnmatch_lines(lines)
     result.stdout.no_fnmatch_line("*check_text(*")  # the frames of the package are hidden
 
