@@ -49,7 +49,8 @@ def test_answers_fail_unless_they_are_likely_correct_or_allowed(run):
             assert_answer("It is either Sydney or Canberra.", "Canberra", allow=["unclear"])
 
         def test_withheld(assert_answer):
-            assert_answer("La capitale de la France est une ville que nous appelons Paris.", "Canberra")
+            answer = "La capitale de la France est une ville que nous appelons Paris."
+            assert_answer(answer, "Canberra")
     """)
     result.assert_outcomes(passed=2, failed=3)
     lines = ["*AssertionError: *'likely wrong' (score 0.1*", "*reason: 0% of *"]
