@@ -17,8 +17,6 @@ from infolm_metric.core.inputs import strip_thinking
 
 KEYS = ("answer", "final_answer", "result", "output", "response", "prediction", "value")
 JSON = re.compile(r"\s*(?:```(?:json)?\s*)?([{\[].*[}\]])\s*(?:```\s*)?", re.DOTALL)
-# The start of another question, which models without an end of text generate.
-RUN_ON = re.compile(r"\n[ \t]*(?:Q|Question|User|Human)\s*\d{0,3}:")
 BOX = re.compile(r"\\(?:boxed|fbox)\s*\{(?P<box>(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 MARK = re.compile(
     rf"{BOX.pattern}"
@@ -27,20 +25,16 @@ MARK = re.compile(
     r"(?P<line>[^\n]*[^\n*_ \t])",
     re.IGNORECASE | re.MULTILINE,
 )
-COMMENT = re.compile(r"(?m)^\[//\]: #.*$")
 # Marks of Markdown and HTML, and what remains of each. Code keeps its asterisks.
 MARKDOWN: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n]*\n?"), ""),
     (re.compile(r"(?m)^[ \t]*(?:[|:]?[-=_*]{3,}[-|: \t=_*]*)$"), ""),
     (re.compile(r"(?m)^[ \t]*(?:(?:#{1,6}|[-*+•]|>+(?!\s*\d))[ \t]+)+(?=\S)"), ""),
-    (re.compile(r"~~[^~\n]+~~"), " "),
-    (re.compile(r"(?i)<br\s?/?>"), "\n"),
     (re.compile(r"(?i)</?(?:b|i|u|em|strong|sub|code|p|span)>|</sup>"), ""),
     (re.compile(r"(?i)<sup>"), "^"),
     (re.compile(r"!?\[([^\[\]\n]*)\]\((?:[^()\n]|\([^()\s]*\))*\)"), r"\1"),
     (re.compile(r"`([^`\n]*)`"), r"\1"),
     (re.compile(r"(?<!\d)\*\*(?!\s)([^*\n]+)(?<!\s)\*\*(?!\d)"), r"\1"),
-    (re.compile(r"(?<!\w)__(?!\s)([^_\n]+)(?<!\s)__(?!\w)"), r"\1"),
     (re.compile(r"(?<![\w*\\])\*(?!\s)([^*\n]+)(?<!\s)\*(?![\w*])"), r"\1"),
     (re.compile(r"(?<!\w)_(?!\s)([^_\n]+)(?<!\s)_(?!\w)"), r"\1"),
 ]
@@ -55,7 +49,7 @@ LATEX = [
     (re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}"), r"\1/\2"),
     (re.compile(r"\\sqrt\s*\{([^{}]*)\}"), r"√\1"),
     (re.compile(r"\{,\}"), ","),
-    (re.compile(r"\\[,;:!](?!\d)|~"), " "),
+    (re.compile(r"\\[,;:!](?!\d)|\\ |~"), " "),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "×"),
     (re.compile(r"\\(?:left|right|displaystyle)(?![a-zA-Z])|\\[()\[\]]|\$\$"), ""),
     (re.compile(r"(?<!\\)\$([^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)"), r"\1"),
@@ -63,7 +57,6 @@ LATEX = [
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
     (re.compile(r"\\([a-zA-Z]+)"), r"\1"),
 ]
-TABLE = re.compile(r"(?m)^(?=[^\n|]*\|)(?=[^\n-]*--)[-|: \t]+$")
 NUMBERED = re.compile(r"(?m)^[ \t]*\d{1,2}[.)][ \t]+(?=\S)")
 FRACTIONS = re.compile("(?<=[0-9])(?=[¼-¾⅐-⅞])")
 INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -82,9 +75,7 @@ class Text:
         if "\\" in text or "$" in text:
             for pattern, replacement in LATEX:
                 text = pattern.sub(replacement, text)
-        text = SUPERSCRIPTS.sub(lambda match: "^" + match[0], INVISIBLE.sub("", text))
-        text = unicodedata.normalize("NFKC", FRACTIONS.sub(" ", text))
-        return text.replace("\u2044", "/").strip()
+        return fold(INVISIBLE.sub("", text)).strip()
 
     @cached_property
     def statements(self) -> list[str]:
@@ -112,13 +103,15 @@ def final_answer(text: str, strip: bool = True) -> Text:
     >>> final_answer("We need 15 kg.\nAnswer: 12 kg").plain, final_answer(r"\boxed{x^{2}}").source
     ('12 kg', 'x^{2}')
     """
-    text = strip_thinking(text) if strip else text
-    text = _remove_comments(text)
-    if run_on := RUN_ON.search(text):
-        text = text[: run_on.start()] if text[: run_on.start()].strip() else text
-    text = _read_json(text)
+    text = _read_json(strip_thinking(text) if strip else text)
     marks = list(MARK.finditer(text))
     return plain_text(next(filter(None, marks[-1].groups()), text) if marks else text)
+
+
+def fold(text: str) -> str:
+    """Write superscripts as ^n, fractions as 1/2, and letters and digits in their usual form."""
+    text = SUPERSCRIPTS.sub(lambda match: "^" + match[0], FRACTIONS.sub(" ", text))
+    return unicodedata.normalize("NFKC", text).replace("\u2044", "/")
 
 
 def plain_text(text: str) -> Text:
@@ -128,8 +121,6 @@ def plain_text(text: str) -> Text:
     '2*3*4 in snake_case costs $5'
     """
     plain = BOX.sub(r"\g<box>", text)
-    if TABLE.search(plain):
-        plain = TABLE.sub("", plain).replace("|", " ")
     if len(NUMBERED.findall(plain)) > 1:
         plain = NUMBERED.sub("", plain)
     for pattern, replacement in MARKDOWN:
@@ -158,13 +149,3 @@ def _read_json(text: str) -> str:
         return text
     found = ", ".join(str(item).lower() if isinstance(item, bool) else str(item) for item in items)
     return text if any("\ud800" <= letter <= "\udfff" for letter in found) else found
-
-
-def _remove_comments(text: str) -> str:
-    """Remove comments of HTML and Markdown, which are not displayed.
-
-    >>> _remove_comments("Rome<!-- or Paris -->.")
-    'Rome.'
-    """
-    first, *others = COMMENT.sub("", text).split("<!--")
-    return first + "".join(other.partition("-->")[2] for other in others)

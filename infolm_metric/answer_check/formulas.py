@@ -23,30 +23,6 @@ COSTLY = re.compile(
     r"\^\s*[{(]?\s*-?(?:\d{3}|[^{}()\s]{0,9}\^)|\^\s*\{[^{}]*[\^{(]|\*\*|\d{25}|!|[\])}]\s*\^\s*[{(]?\s*\d\d"
     r"|\\(?:sum|prod|int|lim|binom|choose|begin|uparrow|Gamma|zeta)|[∫∑∏]"
 )
-LATEX = [
-    (re.compile(r"\\[dt]?frac\s*\{\s*(-?[\d.]{1,20})\s*\}\s*\{\s*([\d.]{1,20})\s*\}"), r"\1/\2"),
-    (re.compile(r"\{,\}"), ","),
-    (re.compile(r"\\[,;:! ]|~|\\quad"), " "),
-    (re.compile(r"\^\s*\{?\s*\\circ\s*\}?"), "°"),
-    (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "×"),
-    (re.compile(r"\\(?:left|right|displaystyle)(?![a-zA-Z])|\\[()\[\]]|(?<!\\)\$"), ""),
-    (re.compile(r"\\([%$&#])"), r"\1"),
-]
-
-
-def plain_latex(text: str) -> str:
-    r"""Write numbers, units and products in LaTeX as plain text.
-
-    >>> plain_latex(r"$1{,}5 \\times 10^{3}\\,\\text{km}$".replace("\\\\", "\\"))
-    '1,5 × 10^{3} km'
-    """
-    if "\\" in text or "$" in text:
-        text = re.sub(r"\$(?=\d[\d,.]*(?:[^$\d,.]|$)[^$]*$)", "\0", text)  # a currency
-        text = TEXT.sub(r"\1", text)
-        for pattern, replacement in LATEX:
-            text = pattern.sub(replacement, text)
-        text = text.replace("\0", "$")
-    return text
 
 
 def is_formula(text: str) -> bool:

@@ -248,8 +248,8 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
     def describe_verdicts(
         self, settings: AnswerCheckSettings, counts: Mapping[str, int]
     ) -> list[str]:
-        """Describe the number of each verdict, and how often annotators confirmed them."""
-        return describe_verdicts(counts, measured=settings.thresholds is None)
+        """Describe the number of each verdict."""
+        return describe_verdicts(counts)
 
     def explain(self, answer: str, reference: str, **changed: Any) -> Explanation:
         """Explain the score and the verdict of `answer` against a single `reference`.

@@ -24,9 +24,6 @@ WEIGHTS = {
 LONG_WEIGHTS = {"constant": -4.0, "completeness": 2.4, "correctness": 2.4, "f1": 3.2}
 CLIP = 0.02  # smallest NLI score, and distance of the largest one from 1
 CAP = 0.5  # largest score of an answer with a veto
-# Fractions of correct answers among those called likely correct, of wrong ones among those called
-# likely wrong, and of correct ones among all, on the reserve of each data set (docs/answers.md).
-CONFIRMED = {"EVOUNA": (0.99, 0.92, 0.78), "DIVER-QA": (0.94, 0.77, 0.69)}
 VERDICT, WITHHELD = "verdict: ", "withheld: "  # prefixes of counts
 
 
@@ -85,10 +82,10 @@ def verdict(score: float, thresholds: tuple[float, float], vetoed: bool = False)
     return LIKELY_CORRECT if score >= high and not vetoed else UNCLEAR
 
 
-def describe_verdicts(counts: Mapping[str, int], measured: bool) -> list[str]:
-    """Describe the verdicts from their counts. `measured` is True for the default thresholds.
+def describe_verdicts(counts: Mapping[str, int]) -> list[str]:
+    """Describe the verdicts from their counts.
 
-    >>> describe_verdicts({"verdict: unclear": 2, "withheld: truncated": 1}, measured=False)
+    >>> describe_verdicts({"verdict: unclear": 2, "withheld: truncated": 1})
     ['verdicts: 0 likely correct, 2 unclear, 0 likely wrong', 'no verdict for 1 (1 truncated), ...']
     """
     numbers = {word: counts.get(f"{VERDICT}{word}", 0) for word in VERDICTS}
@@ -103,14 +100,5 @@ def describe_verdicts(counts: Mapping[str, int], measured: bool) -> list[str]:
         lines.append(
             f"no verdict for {withheld} ({words}), whose scores are part of the mean. See the "
             "column reason"
-        )
-    if measured and decided:
-        rates = (
-            f"{name} {correct:.0%} and {wrong:.0%}"
-            for name, (correct, wrong, _) in CONFIRMED.items()
-        )
-        lines.append(
-            "confirmed by annotators, of likely correct and of likely wrong answers: "
-            + ", ".join(rates)
         )
     return lines
