@@ -33,7 +33,7 @@ class ToySettings(Settings):
 class ToyRun(Run[ToySettings]):
     """A call of the toy metric."""
 
-    def score_chunk(self, pairs, progress):
+    def score_chunk(self, pairs):
         size = self.settings.size
 
         def pieces(text):

@@ -63,7 +63,7 @@ from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.settings import BUNDLED
 from infolm_metric.integrations.trl import reward
 from infolm_metric.scoring.nli_scorer import TextPair
-from infolm_metric.scoring.scorer import Progress, Scorer, no_progress
+from infolm_metric.scoring.scorer import Scorer
 from tools.data import read_json_lines
 from tools.study import load_scorer
 from tools.tables import show
@@ -119,9 +119,7 @@ class SavedRun(AnswerCheckRun):
 
     scorer: SavedScorer
 
-    def probabilities(
-        self, pairs: Sequence[TextPair], progress: Progress = no_progress
-    ) -> np.ndarray:
+    def probabilities(self, pairs: Sequence[TextPair]) -> np.ndarray:
         table = self.scorer.saved
         keys = [hashlib.sha256("\0".join(pair).encode()).digest() for pair in pairs]
         rows = {key: self.find(key) for key in keys}

@@ -31,7 +31,6 @@ from infolm_metric.core.results import ChunkScores, warn
 from infolm_metric.core.settings import BUNDLED
 from infolm_metric.models.out_of_domain import count_out_of_domain
 from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer
-from infolm_metric.scoring.scorer import Progress, no_progress
 
 Rows = Sequence[tuple[Text, Sequence[Text]]]
 Tokens = Mapping[str, np.ndarray]
@@ -74,11 +73,11 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         references = {text: plain_text(text) for text in dict.fromkeys(pairs.flat_references)}
         return [(answers[text], [references[x] for x in group]) for text, group in pairs]
 
-    def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
+    def score_chunk(self, pairs: Pairs) -> ChunkScores:
         """Score answers against their references, and return the verdicts."""
         rows = self.prepare_rows(pairs)
         tokens = self.token_table(rows)
-        best = [_best(group) for group in self.compare(rows, tokens, progress)]
+        best = [_best(group) for group in self.compare(rows, tokens)]
         scores = {
             name: [0.0 if item is None else score(item, name) for item in best]
             for name in self.settings.names
@@ -100,9 +99,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         texts = (text for answer, group in rows for text in (answer, *group))
         return self.tokens(x for text in texts for x in (text.plain, *text.statements))
 
-    def compare(
-        self, rows: Rows, tokens: Tokens, progress: Progress = no_progress
-    ) -> list[list[Comparison]]:
+    def compare(self, rows: Rows, tokens: Tokens) -> list[list[Comparison]]:
         """Compare each answer with its references. Empty answers have no comparisons."""
 
         def windows(text: Text, hypothesis: str) -> list[str]:
@@ -119,7 +116,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             if answer.plain and not copy
             for query in queries(answer, reference, windows)
         )
-        values = self.probabilities(list(asked), progress) if asked else np.zeros((0, 3))
+        values = self.probabilities(list(asked)) if asked else np.zeros((0, 3))
         table = dict(zip(asked, map(tuple, values.tolist()), strict=True))
         return [
             spread_vetoes([
@@ -268,6 +265,6 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         with self.lock:
             result, rows = run.score(pairs), run.prepare_rows(pairs)
             ((comparisons,),) = (run.compare(rows, run.token_table(rows)),)
-        warn(result.counts, self.warning_messages)
+        warn(result.counts)
         ((prepared, (expected,)),) = rows
         return Explanation.of(prepared, expected, comparisons, result)

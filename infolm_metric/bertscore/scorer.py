@@ -75,13 +75,6 @@ class BERTScorer(HiddenStatesScorer[BERTScoreSettings]):
     settings_type = BERTScoreSettings
     run_type = BERTScoreRun
     higher_is_better = True
-    warning_messages = {
-        "empty": "{count} of {texts} texts have no tokens. A pair with exactly one such text "
-        "scores 0. Check for empty predictions and references",
-        "indistinguishable": "{count} of {pairs} pairs of different texts have the best score, "
-        "because all weighted tokens have a perfect match. Use score='f1', a higher layer or "
-        "idf=False",
-    }
 
     def open(self, settings: BERTScoreSettings) -> Checkpoint:
         """Open the encoder's checkpoint. RoBERTa's tokenizer adds a space before the first word.

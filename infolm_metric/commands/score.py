@@ -199,7 +199,7 @@ def _score_in_memory(
     results, totals = dict[str, Result](), []
     for run in runs:
         result = run.score(pairs, verbose, rank=True).renamed(run.settings.column)
-        warn(result.counts, run.scorer.warning_messages)
+        warn(result.counts)
         means = {name: mean(column) for name, column in result.columns().items()}
         totals.append(run.summary(means, result.counts, Counter(pairs.counts)))
         results[run.settings.metric] = result

@@ -25,7 +25,7 @@ _TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
 # Messages by kind of warning.
 WARNING_MESSAGES = {
     "too_long": "{count} of {texts} texts exceed the model's maximum length and were truncated. "
-    "Set long_text='window' to score them in full.",
+    "Set long_text='window' to score them in full (in the settings in combine_with, if given).",
     "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
     "truncated, starting with the longer text. Shorten the texts.",
     "no_baseline": "there is no baseline for the metric in combine_with, so its scores are scaled "
@@ -37,8 +37,8 @@ WARNING_MESSAGES = {
     "({count} in total). Check the input if they are not padding.",
     "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so texts "
     "such as 'yes' and 'no' score equally. Set interpolation > 0, or idf=False for longer texts.",
-    "indistinguishable": "{count} of {pairs} pairs of different texts have the best score, because "
-    "they differ only in masked tokens. Set interpolation > 0, idf=False or idf='bundled'.",
+    "indistinguishable": "{count} of {pairs} pairs of different texts have the best score. Set "
+    "idf=False or idf='bundled', interpolation > 0 of InfoLM, or a higher layer of BERTScore.",
     "zero_weight": "{count} of {texts} texts contain only tokens with an IDF of 0 and were "
     f"weighted uniformly. Set idf to {_TABLE}.",
     "few_weighted": "in {count} of {texts} texts, fewer than half of the tokens have a noticeable "
@@ -123,9 +123,8 @@ def is_reliable(counts: Mapping[str, int]) -> bool:
     return not verdict_obstacles(counts)
 
 
-def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
-    """Issue one warning per kind, at the user's line. `messages` overrides WARNING_MESSAGES."""
-    messages = {**WARNING_MESSAGES, **messages}
+def warn(counts: Mapping[str, int]) -> None:
+    """Issue one warning per kind, at the user's line."""
     totals = {name: counts.get(name, 0) for name in ("pairs", "texts")}
     occurrences = nonzero_counts(counts)
     if counts.get("no_baseline"):
@@ -136,7 +135,7 @@ def warn(counts: Mapping[str, int], messages: Mapping[str, str]) -> None:
             continue
         kind = "one_document" if kind == "few_documents" and count == 1 else kind
         fraction = count / total if total else 0
-        warn_user(messages[kind].format(count=count, fraction=fraction, **totals))
+        warn_user(WARNING_MESSAGES[kind].format(count=count, fraction=fraction, **totals))
 
 
 @dataclass(frozen=True)

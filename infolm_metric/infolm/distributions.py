@@ -6,9 +6,8 @@ identical regardless of batching and the other texts.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -16,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import non_finite_error
@@ -29,12 +27,10 @@ from infolm_metric.models.tokenization import (
     pack,
     windows,
 )
-from infolm_metric.scoring.scorer import Progress
 
 TextKey = tuple[bytes, bytes]
+# Index of the text, int64 [positions], log weights, float64 [positions], logits [positions, vocab].
 Predictions = Iterator[tuple[Tensor, Tensor, Tensor]]
-TextGroups = Sequence[Sequence[WeightedText]]
-Predict = Callable[[TextGroups, MaskedLM, InfoLMSettings, int | None], Predictions]
 
 # Logits aggregated per step, by device type. On a CPU, they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
@@ -43,75 +39,71 @@ REPRESENTABLE = {torch.float32: 87.0, torch.float64: 700.0}
 
 
 def distributions(
-    texts: Sequence[WeightedText],
-    model: MaskedLM,
-    settings: InfoLMSettings,
-    limit: int | None,
-    temperatures: Sequence[float],
-    progress: Progress,
-    predict: Predict,
+    texts: Sequence[WeightedText], predicted: Predictions, settings: InfoLMSettings
 ) -> dict[TextKey, Tensor]:
-    """Return log-probabilities over the vocabulary: text key -> float64 [temperatures, vocab].
-
-    Texts with the same tokens are encoded once, even if their weights differ. `predict` is
-    `predictions` or a version that uses cached logits.
-    """
-    by_tokens: dict[bytes, list[WeightedText]] = {}
-    for text in texts:
-        by_tokens.setdefault(text.key[0], []).append(text)
-    groups = list(by_tokens.values())
-    total = sum(max(1, int((text.log_weights > -np.inf).sum())) for text in texts)
-    sums, masks = Accumulator(tuple(temperatures)), 0
-    for owner, log_weights, logits in predict(groups, model, settings, limit):
+    """Aggregate the predictions for texts: text key -> log-probabilities, float64 [vocab]."""
+    sums = Accumulator(settings.temperature)
+    for owner, log_weights, logits in predicted:
         sums.add(logits, log_weights, owner)
-        masks += int(log_weights.isfinite().sum())
-        progress(masks / total)
-    by_key = {
-        text.key: log_p
-        for index, group in enumerate(groups)
-        for text, log_p in zip(group, sums.log_sums(index), strict=True)
-    }
+    by_key = {text.key: sums.log_sums(index) for index, text in enumerate(texts)}
     # One NaN makes its whole row NaN.
-    if any(log_p[:, 0].isnan().any() for log_p in by_key.values()):
+    if any(log_p[0].isnan() for log_p in by_key.values()):
         raise non_finite_error(
             "predictions",
             settings.dtype,
-            f" and temperature={min(temperatures):g}",
+            f" and temperature={settings.temperature:g}",
             " Otherwise, increase the temperature.",
         )
     return by_key
 
 
 def predictions(
-    groups: TextGroups, model: MaskedLM, settings: InfoLMSettings, limit: int | None
+    texts: Sequence[WeightedText], model: MaskedLM, settings: InfoLMSettings, limit: int | None
 ) -> Predictions:
-    """Yield the group indices, log weights and logits of encoded positions in chunks.
-
-    Shapes: int64 [positions], float64 [positions, weightings] and [positions, vocab]. The texts in
-    a group have the same tokens but different weights. The positions of a group are in order.
-    """
-    template = model.checkpoint.template
+    """Encode texts and yield their predictions in chunks. The positions of a text are in order."""
+    template, device = model.checkpoint.template, model.device.type
     masked = settings.masking == "token"
     pieces: list[MaskedWindow] = []
-    for index, group in enumerate(groups):
-        log_weights = np.stack([text.log_weights for text in group], axis=1)
-        pieces += split(index, group[0].text, log_weights, template, limit, masked)
+    for index, text in enumerate(texts):
+        pieces += split(index, text, template, limit, masked)
     rows = settings.rows_per_batch
-    device = model.device.type
-    most_tokens = device_limit(TOKENS_PER_BATCH, device)
     parts = batches(pieces, template.mask, rows, device)
-    for _, same_weightings in itertools.groupby(parts, attrgetter("weightings")):
-        for batch in pack(same_weightings, attrgetter("cost"), rows or most_tokens):
-            owner = torch.cat(
-                [part.texts.repeat_interleave(part.positions.shape[1]) for part in batch]
-            )
-            weights = torch.cat([part.log_weights.flatten(0, 1) for part in batch])
-            ids, positions = [part.ids for part in batch], [part.positions for part in batch]
-            start = 0
-            for logits in model.logits(ids, positions):
-                selected = slice(start, start + len(logits))
-                yield owner[selected], weights[selected], logits
-                start += len(logits)
+    most = rows or device_limit(TOKENS_PER_BATCH, device)
+    for batch in pack(parts, attrgetter("cost"), most):
+        owner = torch.cat([part.texts.repeat_interleave(part.positions.shape[1]) for part in batch])
+        weights = torch.cat([part.log_weights.flatten() for part in batch])
+        start = 0
+        for logits in model.logits([part.ids for part in batch], [x.positions for x in batch]):
+            selected = slice(start, start + len(logits))
+            yield owner[selected], weights[selected], logits
+            start += len(logits)
+
+
+def all_logits(
+    texts: Sequence[WeightedText], model: MaskedLM, settings: InfoLMSettings, limit: int | None
+) -> dict[bytes, Tensor]:
+    """Return the logits at all positions of texts by token ids, [positions, vocab] each."""
+    # Windows are not always in order. Position numbers, passed as weights, sort the logits.
+    numbered = {
+        text.key[0]: WeightedText(text.key, text.text, np.arange(len(text.log_weights)) * 1.0)
+        for text in texts
+    }
+    if not numbered:
+        return {}
+    parts = predictions(list(numbered.values()), model, settings, limit)
+    owner, numbers, logits = map(torch.cat, zip(*parts, strict=True))
+    order = torch.from_numpy(np.lexsort((numbers.numpy(), owner.numpy())))
+    rows = logits[order.to(logits.device)].split(owner.bincount().tolist())
+    return dict(zip(numbered, rows, strict=True))
+
+
+def stored_predictions(
+    texts: Sequence[WeightedText], logits: Mapping[bytes, Tensor]
+) -> Predictions:
+    """Yield the predictions for texts whose logits were returned by `all_logits`."""
+    for index, text in enumerate(texts):
+        rows = logits[text.key[0]]
+        yield torch.full((len(rows),), index), torch.from_numpy(text.position_weights), rows
 
 
 # Masked contexts.
@@ -127,7 +119,7 @@ class MaskedWindow:
     text: int  # index of the text
     ids: np.ndarray  # int64 [tokens]
     positions: np.ndarray  # int64 [contexts, positions]
-    log_weights: np.ndarray  # float64 [contexts, positions, weightings]
+    log_weights: np.ndarray  # float64 [contexts, positions]
     masked: bool = True  # if False, the positions keep their tokens
 
 
@@ -137,37 +129,29 @@ class Batch:
 
     ids: Tensor  # int64 [contexts, tokens]
     positions: Tensor  # int64 [contexts, positions]
-    log_weights: Tensor  # float64 [contexts, positions, weightings]
+    log_weights: Tensor  # float64 [contexts, positions]
     texts: Tensor  # int64 [contexts], index of the text
-    weightings: int
     cost: int  # contexts or, if batches are limited by tokens, tokens
 
 
 def split(
-    index: int,
-    text: TokenizedText,
-    log_weights: np.ndarray,
-    template: Template,
-    max_length: int | None,
-    masked: bool = True,
+    index: int, text: WeightedText, template: Template, max_length: int | None, masked: bool = True
 ) -> list[MaskedWindow]:
     """Split a text into windows, which may overlap but predict each token once.
 
-    `log_weights` are [maskable, weightings]. If `masked`, positions whose weights are all 0 are
-    skipped. Otherwise each window is a context without masks. A text without maskable tokens
-    becomes a single mask token between the special tokens.
+    If `masked`, positions of weight 0 are skipped. Otherwise each window is a context without
+    masks. A text without maskable tokens becomes a single mask token between the special tokens.
     """
-    if not text.maskable.any():
+    if not text.text.maskable.any():
         ids = np.asarray([*template.prefix, template.mask, *template.suffix], dtype=np.int64)
-        weights = np.zeros((1, 1, log_weights.shape[1]))
-        return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), weights)]
+        return [MaskedWindow(index, ids, np.asarray([[len(template.prefix)]]), np.zeros((1, 1)))]
     # Without masks, all positions are used, so that texts of equal length have equal shapes.
-    included = np.isfinite(log_weights).any(1) | (not masked)
+    included = np.isfinite(text.log_weights) | (not masked)
     pieces = []
-    for window in windows(text, template, max_length):
+    for window in windows(text.text, template, max_length):
         part = included[window.indices]
         if part.any():
-            positions, weights = window.positions[part], log_weights[window.indices[part]]
+            positions, weights = window.positions[part], text.log_weights[window.indices[part]]
             axis = 1 if masked else 0
             positions, weights = np.expand_dims(positions, axis), np.expand_dims(weights, axis)
             pieces.append(MaskedWindow(index, window.ids, positions, weights, masked))
@@ -175,20 +159,16 @@ def split(
 
 
 def batches(
-    pieces: Sequence[MaskedWindow],
-    mask: int,
-    contexts_per_batch: int | None,
-    device: str,
+    pieces: Sequence[MaskedWindow], mask: int, contexts_per_batch: int | None, device: str
 ) -> Iterator[Batch]:
     """Yield batches of masked contexts of equal length, longest first, without padding."""
-    groups: dict[tuple[int, int, int, bool], list[MaskedWindow]] = {}
+    groups: dict[tuple[int, int, bool], list[MaskedWindow]] = {}
     for window in pieces:
-        _, masks, weightings = window.log_weights.shape
-        key = weightings, len(window.ids), masks, window.masked
+        key = len(window.ids), window.log_weights.shape[1], window.masked
         groups.setdefault(key, []).append(window)
     most_tokens = device_limit(TOKENS_PER_BATCH, device)
     for key in sorted(groups, reverse=True):
-        group, (weightings, length, _, masked) = groups[key], key
+        group, (length, _, masked) = groups[key], key
         size = contexts_per_batch or max(1, most_tokens // length)
         counts = [len(window.positions) for window in group]
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
@@ -202,9 +182,7 @@ def batches(
             if masked:
                 ids.scatter_(1, positions[part], mask)
             cost = len(ids) if contexts_per_batch else ids.numel()
-            yield Batch(
-                ids, positions[part], log_weights[part], texts[owner[part]], weightings, cost
-            )
+            yield Batch(ids, positions[part], log_weights[part], texts[owner[part]], cost)
 
 
 # Aggregation.
@@ -228,13 +206,12 @@ class Accumulator:
     choice does not depend on other positions. Normalizers and sums are float64.
     """
 
-    temperatures: tuple[float, ...]
-    _sums: dict[int, Tensor] = field(default_factory=dict)  # [weightings, temperatures, vocab]
-    # Sums in log space by text and by (weighting, temperature).
-    _log_space: dict[int, dict[tuple[int, int], Tensor]] = field(default_factory=dict)
+    temperature: float
+    _sums: dict[int, Tensor] = field(default_factory=dict)  # by text, [vocab]
+    _log_space: dict[int, Tensor] = field(default_factory=dict)  # sums in log space, [vocab]
 
     def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
-        """Add `logits` [positions, vocab] with `log_weights` [positions, weightings].
+        """Add `logits` [positions, vocab] with `log_weights` [positions].
 
         `texts` (int64 [positions]) contains the index of the text of each position. The positions
         of each text must be in order.
@@ -243,8 +220,7 @@ class Accumulator:
         log_weights = log_weights.to(logits.device)
         distinct, owner = torch.unique(texts, return_inverse=True)
         indices, owner = distinct.tolist(), owner.to(logits.device)
-        shape = (len(indices), log_weights.shape[1], len(self.temperatures), vocab)
-        sums = torch.zeros(shape, dtype=torch.float64, device=logits.device)
+        sums = torch.zeros(len(indices), vocab, dtype=torch.float64, device=logits.device)
         for index, text in enumerate(indices):
             if text in self._sums:
                 sums[index] = self._sums[text]
@@ -253,47 +229,38 @@ class Accumulator:
         for start in range(0, len(logits), step):
             part = slice(start, start + step)
             far = self._add_rows(logits[part], log_weights[part], owner[part], sums)
-            for position, weighting, number in far.nonzero().tolist():
-                row, variant = start + position, (weighting, number)
-                log_p = log_predictions(logits[row], self.temperatures[number])
-                log_p += log_weights[row, weighting]
-                log_sums = self._log_space.setdefault(indices[int(owner[row])], {})
-                if variant in log_sums:
-                    log_p = torch.logaddexp(log_sums[variant], log_p)
-                log_sums[variant] = log_p
+            for row in (start + far.nonzero().flatten()).tolist():
+                log_p = log_predictions(logits[row], self.temperature) + log_weights[row]
+                text = indices[int(owner[row])]
+                if text in self._log_space:
+                    log_p = torch.logaddexp(self._log_space[text], log_p)
+                self._log_space[text] = log_p
 
     def _add_rows(self, rows: Tensor, log_weights: Tensor, owner: Tensor, sums: Tensor) -> Tensor:
-        """Add logits [positions, vocab] to `sums` [texts, weightings, temperatures, vocab].
+        """Add logits [positions, vocab] to `sums` [texts, vocab].
 
-        Return the mask [positions, weightings, temperatures] of positions skipped due to underflow.
+        Return the mask [positions] of positions skipped due to underflow.
         """
         rows = rows.float()
         high = rows.amax(-1, keepdim=True)
-        distances = (high - rows.amin(-1, keepdim=True)).double()
-        weighted, masks = log_weights > -torch.inf, []
-        for number, temperature in enumerate(self.temperatures):
-            reach = distances / temperature
-            # The smallest probability is at least exp(-reach) / vocab.
-            wide = (reach + math.log(rows.shape[-1]) >= REPRESENTABLE[torch.float32]).flatten()
-            scaled = rows if temperature == 1.0 else (rows - high) / temperature
-            likelihoods = torch.softmax(scaled, -1).double()
-            if wide.any():
-                scaled = (rows[wide].double() - high[wide]) / temperature
-                likelihoods[wide] = torch.softmax(scaled, -1)
-            totals = likelihoods.sum(-1, keepdim=True)
-            far = (reach - log_weights >= REPRESENTABLE[torch.float64]) & weighted
-            weights = torch.where(far, 0.0, log_weights.exp() / totals)
-            multiply = likelihoods.mul_ if weights.shape[1] == 1 else likelihoods.mul
-            for weighting, weight in enumerate(weights.unbind(1)):
-                sums[:, weighting, number].index_add_(0, owner, multiply(weight[:, None]))
-            masks.append(far)
-        return torch.stack(masks, -1)
+        reach = (high - rows.amin(-1, keepdim=True)).double().flatten() / self.temperature
+        # The smallest probability is at least exp(-reach) / vocab.
+        wide = reach + math.log(rows.shape[-1]) >= REPRESENTABLE[torch.float32]
+        scaled = rows if self.temperature == 1.0 else (rows - high) / self.temperature
+        likelihoods = torch.softmax(scaled, -1).double()
+        if wide.any():
+            scaled = (rows[wide].double() - high[wide]) / self.temperature
+            likelihoods[wide] = torch.softmax(scaled, -1)
+        far = (reach - log_weights >= REPRESENTABLE[torch.float64]) & (log_weights > -torch.inf)
+        weights = torch.where(far, 0.0, log_weights.exp() / likelihoods.sum(-1))
+        sums.index_add_(0, owner, likelihoods.mul_(weights[:, None]))
+        return far
 
     def log_sums(self, text: int) -> Tensor:
-        """Take the logarithms of a text's sums, float64 [weightings, temperatures, vocab]."""
+        """Take the logarithms of a text's sums, float64 [vocab]."""
         log_sums = self._sums.pop(text).log()
-        for index, log_sum in self._log_space.get(text, {}).items():
-            log_sums[index] = torch.logaddexp(log_sums[index], log_sum)
+        if text in self._log_space:
+            log_sums = torch.logaddexp(log_sums, self._log_space[text])
         return log_sums
 
 

@@ -44,7 +44,7 @@ from infolm_metric.infolm.measure_table import (
 from infolm_metric.models.determinism import to_float64
 from infolm_metric.models.tokenization import device_limit
 
-__all__ = ["Plan", "compare", "compare_all", "plan", "shares"]
+__all__ = ["Plan", "compare", "compare_plans", "plan", "shares"]
 __all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]
 __all__ += ["check_parameters", "parameter_grid", "resolve", "upper_bound"]
 __all__ += ["FORMULAS", "Formula", "kl_divergence", "alpha_divergence", "renyi_divergence"]
@@ -53,7 +53,6 @@ __all__ += ["l_infinity_distance", "fisher_rao_distance"]
 
 MAX_FLOAT64 = torch.finfo(torch.float64).max
 LOWEST_LOG = -1e50  # replaces log 0: lower than any log-softmax, but products with it stay finite
-NEAR = 1e-6  # matrix products are too inaccurate for smaller values
 # Entries per step. On a CPU, temporaries of 1 MiB fit into the caches. A GPU needs more work per
 # kernel launch.
 ENTRIES_PER_STEP = {"cpu": 2**17, "cuda": 2**22}
@@ -104,34 +103,6 @@ def compare_plans(plans: Sequence[Plan], log_p: Tensor, log_q: Tensor) -> Tensor
     values = torch.cat(chunks, dim=1).clamp(min=0.0)
     bounds = torch.tensor([plan.bound for plan in plans], dtype=values.dtype, device=values.device)
     return values.minimum(bounds[:, None]).reshape(len(plans), *shape[:-1])
-
-
-def compare_all(plan: Plan, log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Compare all references with all candidates, float64 [references, candidates].
-
-    `plan` is the measure with its parameters, `log_p` is [references, vocab], and `log_q` is
-    [candidates, vocab]. Values match `compare` within 1e-9, and errors are the same. The KL
-    divergence and the L2 and Fisher-Rao distances are computed by matrix products, which lose
-    digits for values below 1e-6. `compare` is used for these values and for other measures.
-
-    >>> p, q = torch.tensor([[0.5, 0.5]]).log(), torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()
-    >>> print(", ".join(f"{x:.3f}" for x in compare_all(plan("kl"), p, q)[0]))
-    0.137, 0.000
-    """
-    p, q = _normalize("log_p", log_p), _normalize("log_q", log_q)
-    values = torch.full((len(p), len(q)), torch.nan, dtype=torch.float64, device=p.device)
-    if plan.formula.matrix and ("p", "m") not in plan.directions:
-        matrix = plan.formula.matrix
-        sides = [matrix(p, q) if x == "p" else matrix(q, p).T for x, _ in plan.directions]
-        values = torch.stack(sides).mean(0)
-    near = ~(values.isfinite() & (values > NEAR))
-    rows, columns = near.nonzero(as_tuple=True)
-    step = max(1, 8 * ENTRIES_PER_STEP["cpu"] // p.shape[-1])
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        pairs = rows[part], columns[part]
-        values[pairs] = compare_plans([plan], p[pairs[0]], q[pairs[1]])[0]
-    return values.clamp(min=0.0, max=plan.bound)
 
 
 def shares(
@@ -198,7 +169,7 @@ def plan(
     alpha: object = None,
     beta: object = None,
 ) -> Plan:
-    """Check a measure once, for `compare_all`. The arguments and errors are as in `compare`.
+    """Check a measure once, for `compare_plans`. The arguments and errors are as in `compare`.
 
     `measure` is a `Measure`, its name or an alias. `symmetrize`, `alpha` and `beta` are checked.
 
@@ -328,53 +299,26 @@ def fisher_rao_terms(log_p: Tensor, log_q: Tensor) -> Tensor:
     return l1_terms(to_float64(log_p) / 2, to_float64(log_q) / 2).square()
 
 
-# Measures between every reference and every candidate, [references, vocab] and [candidates, vocab]
-# -> [references, candidates]. If too many digits are lost, values are NaN or below NEAR.
-
-
-def kl_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return the KL divergences of all pairs."""
-    p = log_p.exp()
-    return (p * log_p).sum(-1)[:, None] - p @ log_q.T
-
-
-def l2_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return the L2 distances of all pairs."""
-    p, q = log_p.exp(), log_q.exp()
-    squares = p.square().sum(-1)[:, None] + q.square().sum(-1) - 2 * (p @ q.T)
-    return torch.where(squares > NEAR, squares.clamp(min=0.0).sqrt(), torch.nan)
-
-
-def fisher_rao_matrix(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Return the Fisher-Rao distances of all pairs."""
-    cosine = (log_p / 2).exp() @ (log_q / 2).exp().T
-    angle = 2 / math.pi * cosine.clamp(max=1.0).arccos()
-    return torch.where(1.0 - cosine > NEAR, angle, torch.nan)
-
-
 class Formula(NamedTuple):
     """The functions of a measure, which take (log_p, log_q, **parameters).
 
     Attributes:
         value: the measure, [..., vocab] -> [...].
         terms: the contribution of each vocabulary entry, [..., vocab] -> [..., vocab], >= 0.
-        matrix: the measure for all pairs, [references, vocab] and [candidates, vocab] ->
-            [references, candidates]. NaN for pairs that need `value`. None if all pairs do.
     """
 
     value: Callable[..., Tensor]
     terms: Callable[..., Tensor]
-    matrix: Callable[..., Tensor] | None = None
 
 
 FORMULAS = {
-    "kl_divergence": Formula(kl_divergence, kl_terms, kl_matrix),
+    "kl_divergence": Formula(kl_divergence, kl_terms),
     "alpha_divergence": Formula(alpha_divergence, alpha_terms),
     "renyi_divergence": Formula(renyi_divergence, alpha_terms),
     "beta_divergence": Formula(beta_divergence, partial(ab_terms, alpha=1.0)),
     "ab_divergence": Formula(ab_divergence, ab_terms),
     "l1_distance": Formula(l1_distance, l1_terms),
-    "l2_distance": Formula(l2_distance, l2_terms, l2_matrix),
+    "l2_distance": Formula(l2_distance, l2_terms),
     "l_infinity_distance": Formula(l_infinity_distance, l_infinity_terms),
-    "fisher_rao_distance": Formula(fisher_rao_distance, fisher_rao_terms, fisher_rao_matrix),
+    "fisher_rao_distance": Formula(fisher_rao_distance, fisher_rao_terms),
 }

@@ -19,12 +19,12 @@ from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_text
 from infolm_metric.core.results import ChunkScores, Result, warn
 from infolm_metric.infolm import measures
 from infolm_metric.infolm.distributions import (
-    Predictions,
-    TextGroups,
+    all_logits,
     distributions,
     interpolate,
     log_predictions,
     predictions,
+    stored_predictions,
 )
 from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
 from infolm_metric.infolm.masked_lm import HEADS, MASKED_LM, MaskedLM
@@ -38,11 +38,10 @@ from infolm_metric.scoring.encoding_scorer import (
     EncodingScorer,
     Texts,
 )
-from infolm_metric.scoring.scorer import Progress, no_progress
 
-# Memory for the distributions of a chunk. A sweep has several distributions per text.
+# Memory for the distributions of a chunk.
 CHUNK_BYTES = 1 << 26
-SWEEP_BYTES = 1 << 30
+MANY_TOKENS = 512  # of a text, for models without a limit
 COMPARED_ELEMENTS = 1 << 20  # entries of the distributions that are compared in one step
 
 
@@ -71,36 +70,36 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         return self.chunk_size(CHUNK_BYTES)
 
     def chunk_size(self, most_bytes: int, count: int = 1) -> int:
-        """Return the number of texts that fit in memory with `count` distributions each."""
+        """Return the number of texts that fit in memory with `count` rows, float64 [vocab]."""
         return max(2, min(CHUNK_TEXTS, most_bytes // (8 * self.checkpoint.size * count)))
 
-    def encode(
-        self, texts: Texts, progress: Progress = no_progress, temperatures: Sequence[float] = ()
-    ) -> dict[Hashable, Tensor]:
-        """Return log p by text key, float64 [vocab] or [temperatures, vocab]."""
+    def encode(self, texts: Texts, keep_logits: bool = False) -> dict[Hashable, Tensor]:
+        """Return log p by text key, float64 [vocab]. Logits can be kept for other settings."""
         settings, models = self.settings, self.scorer.models
         model, options = models.model(settings), (self.limit, settings.masking)
         distinct: dict[Hashable, WeightedText] = {text.key: text for text in texts}
-        all_temperatures = temperatures or [settings.temperature]
-        names = {
-            key: [(key, *options, temperature) for temperature in all_temperatures]
-            for key in distinct
-        }
-        encodings: dict[Hashable, Tensor] = {}
-        for key in distinct:
-            rows = [row for name in names[key] if (row := models.cache.get(name)) is not None]
-            if len(rows) == len(all_temperatures):
-                encodings[key] = torch.stack(rows)
+        names = {key: (key, *options, settings.temperature) for key in distinct}
+        cache = {key: models.cache.get(name) for key, name in names.items()}
+        encodings = {key: log_p for key, log_p in cache.items() if log_p is not None}
         missing = [text for key, text in distinct.items() if key not in encodings]
-        cached = self.scorer.keep_logits and settings.masking == "token"
-        predict = self._cached_predictions if cached else predictions
-        by_key = distributions(
-            missing, model, settings, self.limit, all_temperatures, progress, predict
-        )
-        for key, log_p in by_key.items():
-            rows = [models.cache.put(*each) for each in zip(names[key], log_p, strict=True)]
-            encodings[key] = torch.stack(rows) if temperatures else rows[0][None]
-        return encodings if temperatures else {key: log_p[0] for key, log_p in encodings.items()}
+        if keep_logits:
+            predicted = stored_predictions(missing, self.logits(missing))
+        else:
+            predicted = predictions(missing, model, settings, self.limit)
+        for key, log_p in distributions(missing, predicted, settings).items():
+            encodings[key] = models.cache.put(names[key], log_p)
+        return encodings
+
+    def logits(self, texts: Texts) -> dict[bytes, Tensor]:
+        """Return the logits at all positions by token ids, including positions of weight 0."""
+        model, cache = self.scorer.models.model(self.settings), self.scorer.models.cache
+        options = "logits", self.limit, self.settings.masking
+        kept = {text.key[0]: cache.get((text.key[0], *options)) for text in texts}
+        logits = {ids: rows for ids, rows in kept.items() if rows is not None}
+        missing = [text for text in texts if text.key[0] not in logits]
+        for ids, rows in all_logits(missing, model, self.settings, self.limit).items():
+            logits[ids] = cache.put((ids, *options), rows)
+        return logits
 
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings
@@ -117,15 +116,6 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
             values[:, part] = measures.compare_plans(self.plans, log_p, log_q).cpu().numpy()
         return dict(zip(self.settings.names, values, strict=True))
 
-    def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
-        """Compare all candidates with all references, float64 [candidates, references]."""
-        log_q, log_p = (
-            interpolate(texts, encodings, self.settings.interpolation)
-            for texts in (candidates, references)
-        )
-        (plan,) = self.plans
-        return measures.compare_all(plan, log_p, log_q).T.cpu().numpy()
-
     def count_warnings(self, texts: Texts) -> Counter[str]:
         """Count texts, tokens, and the texts that cause each warning."""
         counts, settings = super().count_warnings(texts), self.settings
@@ -138,40 +128,14 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
 
     def view(self, text: WeightedText) -> TextView:
         """Return the predictions at all positions of a text."""
-        log_p = log_predictions(self._logits(text), self.settings.temperature)
+        (logits,) = self.logits([text]).values()
+        log_p = log_predictions(logits, self.settings.temperature)
         tokenizer = self.checkpoint.tokenizer
         ids = text.text.tokens.tolist() or [tokenizer.mask_token_id]
-        weights = torch.from_numpy(_position_weights(text)).to(log_p.device)
+        weights = torch.from_numpy(text.position_weights).to(log_p.device)
         mean = torch.logsumexp(log_p + weights[:, None], dim=0)
         (mean,) = interpolate([text], {text.key: mean}, self.settings.interpolation)
         return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
-
-    def _cached_predictions(
-        self, groups: TextGroups, model: MaskedLM, settings: InfoLMSettings, limit: int | None
-    ) -> Predictions:
-        """Yield `predictions` at all positions of each text, from cached logits if possible."""
-        for index, group in enumerate(groups):
-            logits = self._logits(group[0])
-            log_weights = np.stack([_position_weights(text) for text in group], axis=1)
-            yield torch.full((len(logits),), index), torch.from_numpy(log_weights), logits
-
-    def _logits(self, text: WeightedText) -> Tensor:
-        """Return the logits at all positions of a text, including positions of weight 0."""
-        settings, models = self.settings, self.scorer.models
-        model = models.model(settings)
-        name = ("logits", text.key[0], self.limit, settings.masking)
-        logits = models.cache.get(name)
-        if logits is None:
-            # Without masks, windows are not in order. Position numbers, passed as weights, are used
-            # to sort the logits.
-            numbers = np.arange(len(text.log_weights), dtype=np.float64)
-            numbered = WeightedText(text.key, text.text, numbers)
-            parts = list(predictions([[numbered]], model, settings, self.limit))
-            order = torch.cat([weights[:, 0] for _, weights, _ in parts]).argsort()
-            logits = torch.cat([logits for *_, logits in parts])
-            logits = logits[order.to(logits.device)]
-            models.cache.put(name, logits)
-        return logits
 
 
 class InfoLMScorer(EncodingScorer[InfoLMSettings]):
@@ -194,8 +158,6 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
     run_type = InfoLMRun
     architecture = MASKED_LM
     perfect_score_label = "the same distribution"
-    # Whether to cache logits, 122 KB per token, so that `sweep` and `explain` can reuse them.
-    keep_logits = False
 
     def load(self, checkpoint: Checkpoint, settings: InfoLMSettings) -> MaskedLM:
         """Load the masked language model."""
@@ -242,10 +204,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         kinds = {kind for result in results for kind in result.counts}
         counts = {kind: max(result.counts[kind] for result in results) for kind in kinds}
         documents = [result.counts["few_documents"] for result in results]
-        warn(
-            {**counts, "few_documents": min(filter(None, documents), default=0)},
-            self.warning_messages,
-        )
+        warn({**counts, "few_documents": min(filter(None, documents), default=0)})
         return list(zip(grid, results, strict=True))
 
     def distributions(self, texts: object, **changed: object) -> Tensor:
@@ -265,7 +224,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
             weighted_texts = run.tokenize_and_weight(texts, run.tables[0])
             encodings = run.encode(weighted_texts)
             counts = run.count_warnings(weighted_texts)
-        warn(run.corpus_counts(pairs, counts), self.warning_messages)
+        warn(run.corpus_counts(pairs, counts))
         return interpolate(weighted_texts, encodings, settings.interpolation)
 
     def explain(self, candidate: str, reference: str, **changed: object) -> Explanation:
@@ -287,7 +246,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
             run = self._run(settings)
             result, texts = run.score_pair(candidate, reference)
             views = [run.view(text) for text in texts]
-        warn(result.counts, self.warning_messages)
+        warn(result.counts)
         ((score,),) = result.scores.values()
         vocabulary = run.checkpoint.vocabulary
         return explain_score(views[0], views[1], settings, score, result.signature, vocabulary)
@@ -300,35 +259,28 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         return run
 
     def _sweep(self, pairs: Pairs, grid: Sequence[InfoLMSettings]) -> list[Result]:
-        """Score pairs with each of the settings. Texts are encoded once, at all temperatures."""
+        """Score pairs with each of the settings. Texts are encoded once if the logits are kept."""
         by_idf = {settings.idf: settings for settings in grid}
         counted = {idf: self._run(each, pairs.texts_by_side) for idf, each in by_idf.items()}
         for run in counted.values():
             run.check(pairs)
         runs = [replace(counted[settings.idf], settings=settings) for settings in grid]
-        by_tables = {run.tables: run for run in runs}
-        temperatures = list(dict.fromkeys(settings.temperature for settings in grid))
         parts: list[list[ChunkScores]] = [[] for _ in grid]
-        count = len(temperatures) * len(by_tables)
-        for chunk in pairs.chunks(runs[0].chunk_size(SWEEP_BYTES, count)):
-            sides = {tables: run.weighted(chunk) for tables, run in by_tables.items()}
-            texts = [text for both in sides.values() for side in both for text in side]
-            encodings = runs[0].encode(texts, temperatures=temperatures)
+        memory = grid[0].reuse_memory  # for the logits of a chunk
+        for chunk in pairs.chunks(runs[0].chunk_size(memory, runs[0].limit or MANY_TOKENS)):
+            encoded: dict[Hashable, tuple[Texts, Texts, Encodings]] = {}
             for run, part in zip(runs, parts, strict=True):
-                row = temperatures.index(run.settings.temperature)
-                log_p = {key: rows[row] for key, rows in encodings.items()}
-                part.append(run.compare_pairs(chunk, *sides[run.tables], log_p))
+                key = run.tables, run.settings.temperature
+                if key not in encoded:
+                    sides = run.weighted(chunk)
+                    encoded[key] = *sides, run.encode([*sides[0], *sides[1]], keep_logits=True)
+                part.append(run.compare_pairs(chunk, *encoded[key]))
         results = []
         for run, chunks in zip(runs, parts, strict=True):
             whole = ChunkScores.join(chunks)
             counts = run.corpus_counts(pairs, whole.counts)
             results.append(Result("infolm", whole.scores, run.signature, False, counts))
         return results
-
-
-def _position_weights(text: WeightedText) -> np.ndarray:
-    """Return the log weights of a text's positions, or of the single mask of an empty text."""
-    return text.log_weights if len(text.log_weights) else np.zeros(1)
 
 
 def sweep_grid(

@@ -83,7 +83,7 @@ class TrainerScores:
         for scorer in self.scorers:
             call = partial(lambda settings: Call(pairs(), settings), scorer.settings)
             result: Any = score_on_ranks(scorer, call, ranks)
-            warn(result.counts, scorer.warning_messages)
+            warn(result.counts)
             means |= {key: result.mean(name) for key, name in score_keys(scorer).items()}
         return means
 

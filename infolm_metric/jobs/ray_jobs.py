@@ -113,7 +113,7 @@ def score_source(
     written, sums = dataset.dataset(output, format="parquet"), dict[str, float]()
     for part in filter(len, written.to_batches(columns=scorer.settings.columns(bool(baseline)))):
         sums = resume.add_scores(sums, part.to_pydict())
-    warn(counts, scorer.warning_messages)
+    warn(counts)
     return run.summary(resume.means(sums, written.count_rows()), counts, references)
 
 
@@ -251,7 +251,7 @@ class _Worker:
         pairs, scorer = self.plan.pairs(rows), self.plan.scorer
         result = self.run.score(pairs, rank=True).renamed(scorer.settings.column)
         if self.plan.totals is None:
-            warn(result.counts, scorer.warning_messages)
+            warn(result.counts)
         else:  # wait for the result, because the worker may exit after this batch
             ray.get(self.plan.totals.add.remote(result.counts, Counter(pairs.counts)))
         for name, column in result.all_columns().items():

@@ -159,7 +159,7 @@ def run_job(
             if job.done != rows:  # the input changed, or is an iterator
                 job.check(replace(job, rows=job.done, digest="not computed"), output)
             files.put_in_place(part, path)
-        warn(job.counts, scorer.warning_messages)
+        warn(job.counts)
         return run.summary(means(job.sums, rows), job.counts, references, resumed)
 
 

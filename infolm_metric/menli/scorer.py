@@ -18,7 +18,7 @@ from infolm_metric.core.results import ChunkScores, reduce_references
 from infolm_metric.menli.combination import CombinedMetric, scaled
 from infolm_metric.menli.settings import NLI_FORMULAS, MENLISettings
 from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer
-from infolm_metric.scoring.scorer import Progress, Scorer, no_progress
+from infolm_metric.scoring.scorer import Scorer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +49,10 @@ class MENLIRun(NLIRun[MENLISettings]):
         if self.other:
             self.other.check(pairs)
 
-    def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
+    def score_chunk(self, pairs: Pairs) -> ChunkScores:
         """Score pairs with the requested formulas."""
         settings = self.settings
-        probabilities = self.pair_probabilities(pairs, settings.resolved_direction, progress)
+        probabilities = self.pair_probabilities(pairs, settings.resolved_direction)
         tokens = self.tokens(pairs.texts)
         counts = self.count_warnings(pairs, tokens)
         one_empty, both_empty = empty_texts(pairs, tokens)
@@ -75,9 +75,7 @@ class MENLIRun(NLIRun[MENLISettings]):
             columns[name] = scores.tolist()
         return ChunkScores(columns, counts)
 
-    def pair_probabilities(
-        self, pairs: Pairs, direction: str, progress: Progress = no_progress
-    ) -> np.ndarray:
+    def pair_probabilities(self, pairs: Pairs, direction: str) -> np.ndarray:
         """Return e, n and c for each reference and its candidate, float64 [references, 3].
 
         With direction "avg", they are means over both directions.
@@ -85,7 +83,7 @@ class MENLIRun(NLIRun[MENLISettings]):
         forward = [(text, candidate) for candidate, group in pairs for text in group]
         backward = [(candidate, text) for text, candidate in forward]
         texts = {"rh": forward, "hr": backward, "avg": forward + backward}[direction]
-        probabilities = self.probabilities(texts, progress)
+        probabilities = self.probabilities(texts)
         return np.mean(np.split(probabilities, len(texts) // len(forward)), axis=0)
 
     def model_fields(self) -> dict[str, object]:
@@ -117,13 +115,6 @@ class MENLIScorer(NLIScorer[MENLISettings]):
 
     settings_type = MENLISettings
     run_type = MENLIRun
-    warning_messages = {
-        "empty": "{count} of {texts} texts have no tokens. A pair with exactly one such text gets "
-        "the lower bound of the score. Check for empty predictions and references.",
-        "too_long": "{count} of {texts} texts exceed the maximum length of the metric in "
-        "combine_with and were truncated. To avoid this, pass settings with long_text='window' as "
-        "combine_with.",
-    }
 
     def unload(self) -> None:
         """Free the models and the caches. The next call loads the models again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
@@ -167,15 +167,11 @@ class NLIModel(ModelWithHead):
     """A loaded NLI model in evaluation mode."""
 
     def probabilities(
-        self,
-        pairs: Sequence[JoinedPair],
-        labels: Labels,
-        rows: int | None = None,
-        progress: Callable[[int], object] = lambda pairs: None,
+        self, pairs: Sequence[JoinedPair], labels: Labels, rows: int | None = None
     ) -> Tensor:
         """Return e, n and c for each pair, float64 [pairs, 3]. With two labels, n and c are 0.
 
-        `rows` is the number of pairs per pass. `progress` is called with the number of pairs done.
+        `rows` is the number of pairs per pass.
         """
         probabilities = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         outputs = [labels.entailment, labels.neutral, labels.contradiction]
@@ -190,7 +186,6 @@ class NLIModel(ModelWithHead):
             for group in groups.values()
             for batch in packed_batches([len(pairs[i].ids) for i in group], rows, most_tokens)
         )
-        count = 0
         for parts in batches:
             indices = [index for part in parts for index in part]
             logits = self._logits([[pairs[index] for index in part] for part in parts])
@@ -202,8 +197,6 @@ class NLIModel(ModelWithHead):
             for column, output in enumerate(outputs):
                 if output is not None:
                     probabilities[indices, column] = logits.softmax(-1)[:, output]
-            count += len(indices)
-            progress(count)
         return probabilities
 
     def _logits(self, groups: Sequence[Sequence[JoinedPair]]) -> Tensor:

@@ -157,6 +157,11 @@ class WeightedText:
         least = self.log_weights.max(initial=-np.inf) + math.log(0.01)
         return 2 * int((self.log_weights > least).sum()) < len(self.log_weights)
 
+    @property
+    def position_weights(self) -> np.ndarray:
+        """Log weights of the positions. An empty text has one, a single mask."""
+        return self.log_weights if len(self.log_weights) else np.zeros(1)
+
     @classmethod
     def of(cls, text: TokenizedText, table: np.ndarray | None) -> WeightedText:
         """Weight tokens by the IDF weights in `table`, [vocab], or uniformly if it is None.

@@ -204,7 +204,7 @@ def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[st
     anchors = list(dict.fromkeys(case.anchor for case in cases))
     run = scorer.prepare(corpus={"candidates": anchors, "references": anchors})
     result = run.score(Pairs.of((text, [anchor]) for text, anchor in pairs))
-    warn(result.counts, scorer.warning_messages)
+    warn(result.counts)
     sign, results = 1 if result.higher_is_better else -1, {}
     for score_name, column in result.scores.items():
         table: dict[Any, float] = dict(zip(pairs, column, strict=True))

@@ -88,7 +88,7 @@ def distributed_score(
 
     result = score_on_ranks(scorer, call, ranks, gather, group)
     if result is not None:
-        warn(result.counts, scorer.warning_messages)
+        warn(result.counts)
     return result
 
 

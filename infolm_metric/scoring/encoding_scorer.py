@@ -36,10 +36,10 @@ from infolm_metric.models.hidden_states import (
     encoded_windows,
 )
 from infolm_metric.models.tokenization import WeightedText, device_limit, packed_batches
-from infolm_metric.scoring.scorer import CHUNK_PAIRS, Progress, Run, Scorer, no_progress
+from infolm_metric.scoring.scorer import Run, Scorer
 
 # Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
-CHUNK_TEXTS = 2048
+CHUNK_TEXTS = 1024
 CHUNK_BYTES = 1 << 28
 RELEASE_TEXTS = 100  # texts of a chunk after which freed memory is returned to the system
 
@@ -108,7 +108,7 @@ class EncodingRun(Run[E]):
     # Implemented by a metric.
 
     @abstractmethod
-    def encode(self, texts: Texts, progress: Progress = no_progress) -> Encodings:
+    def encode(self, texts: Texts) -> Encodings:
         """Encode each distinct text once, and return the encodings by text key."""
 
     @abstractmethod
@@ -128,7 +128,7 @@ class EncodingRun(Run[E]):
     @property
     def block_size(self) -> int:
         """Number of candidates or references that `score_matrix` encodes at a time."""
-        return CHUNK_PAIRS
+        return CHUNK_TEXTS // 2
 
     # Texts.
 
@@ -183,10 +183,10 @@ class EncodingRun(Run[E]):
             for _ in self.tokenize(list(pairs.texts)):
                 pass
 
-    def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
+    def score_chunk(self, pairs: Pairs) -> ChunkScores:
         """Encode the texts of a chunk, and compare its candidates with their references."""
         candidates, references = self.weighted(pairs)
-        encodings = self.encode([*candidates, *references], progress)
+        encodings = self.encode([*candidates, *references])
         return self.compare_pairs(pairs, candidates, references, encodings)
 
     def weighted(self, pairs: Pairs) -> tuple[list[WeightedText], list[WeightedText]]:
@@ -340,7 +340,7 @@ class HiddenStatesScorer(EncodingScorer[E]):
             assert isinstance(run, HiddenStatesRun)
             result, texts = run.score_pair(candidate, reference)
             encodings = run.encode(texts)
-        warn(result.counts, self.warning_messages)
+        warn(result.counts)
         names = run.checkpoint.tokenizer.convert_ids_to_tokens
         return result, [
             EncodedText(text, names(text.text.ids.tolist()), encodings[text.key[0]])
@@ -385,7 +385,7 @@ class HiddenStatesRun(EncodingRun[E]):
             lambda text: max(1.0, token_size * min(len(text.encode()) / TOKEN_BYTES, most_tokens)),
         )
 
-    def encode(self, texts: Texts, progress: Progress = no_progress) -> dict[Hashable, Tensor]:
+    def encode(self, texts: Texts) -> dict[Hashable, Tensor]:
         """Return the encoding of each text by its token ids, [tokens, hidden] on the CPU."""
         settings, models = self.settings, self.scorer.models
         model, options = models.model(settings), (self.limit, self.layers)
@@ -400,7 +400,6 @@ class HiddenStatesRun(EncodingRun[E]):
         ]
         lengths = [len(window.ids) for _, window in pieces]
         most_tokens = device_limit(STATES_PER_BATCH, model.device.type)
-        tokens_encoded = 0
         for groups in packed_batches(lengths, settings.rows_per_batch, most_tokens):
             tokens = [
                 torch.from_numpy(np.stack([pieces[index][1].ids for index in group]))
@@ -417,8 +416,6 @@ class HiddenStatesRun(EncodingRun[E]):
                     shape = len(missing[ids].text.ids), part.shape[1]
                     encodings[ids] = torch.empty(shape, dtype=self.dtype, device="cpu")
                 encodings[ids][window.indices] = part[window.positions]
-            tokens_encoded += len(rows)
-            progress(tokens_encoded / sum(lengths))
         for ids in missing:
             encodings[ids] = models.cache.put((ids, *options), encodings[ids])
         return encodings

@@ -220,7 +220,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         result = score_on_ranks(self.scorer, call, ranks, gather or "all")
         if result is not None:
             # If warnings are errors, this raises, and the added pairs are kept.
-            warn(result.counts, self.scorer.warning_messages)
+            warn(result.counts)
         scored = set(map(id, added))  # by identity, because an equal pair may have been added
         with _ADDED_LOCK:
             self._added[:] = [part for part in self._added if id(part) not in scored]

@@ -22,7 +22,7 @@ from infolm_metric.models.checkpoints import (
     release_memory,
 )
 from infolm_metric.models.nli import NLI_MODEL, Labels, NLIModel, join_pairs, load_nli, read_labels
-from infolm_metric.scoring.scorer import Progress, Run, Scorer, no_progress
+from infolm_metric.scoring.scorer import Run, Scorer
 
 N = TypeVar("N", bound=NLISettings)
 TextPair = tuple[str, str]  # premise and hypothesis
@@ -100,9 +100,7 @@ class NLIRun(Run[N]):
     overhead: int
     limit: int | None
 
-    def probabilities(
-        self, pairs: Sequence[TextPair], progress: Progress = no_progress
-    ) -> np.ndarray:
+    def probabilities(self, pairs: Sequence[TextPair]) -> np.ndarray:
         """Return e, n and c for each premise and hypothesis, float64 [pairs, 3].
 
         Identical pairs are encoded once.
@@ -116,12 +114,7 @@ class NLIRun(Run[N]):
             pair: models.cache.get((pair, labels)) for pair in by_pair.values()
         }
         missing = [pair for pair, row in encodings.items() if row is None]
-        probabilities = model.probabilities(
-            missing,
-            labels,
-            settings.rows_per_batch,
-            lambda count: progress(count / len(missing)),
-        )
+        probabilities = model.probabilities(missing, labels, settings.rows_per_batch)
         for pair, row in zip(missing, probabilities, strict=True):
             encodings[pair] = models.cache.put((pair, labels), row)
         rows = torch.stack([encodings[by_pair[pair]] for pair in pairs])

@@ -15,7 +15,7 @@ import math
 import threading
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -45,12 +45,10 @@ from infolm_metric.core.signature import Signature
 
 STREAMED_PAIRS = 256  # pairs of a stream that are read and scored together
 COUNTED_PAIRS = 1024  # pairs whose documents are counted together
-CHUNK_PAIRS = 1024  # pairs scored at a time
+CHUNK_PAIRS = 256  # pairs scored at a time
 LARGEST_SCORE = 1e300  # larger scores have overflowed
 
 S = TypeVar("S", bound=Settings)
-# Function that is called with the completed fraction of a chunk.
-Progress = Callable[[float], object]
 
 
 class Scorer(ABC, Generic[S]):
@@ -72,8 +70,6 @@ class Scorer(ABC, Generic[S]):
     higher_is_better: ClassVar[bool] = False
     # Description of texts with a perfect score, for display.
     perfect_score_label: ClassVar[str] = ""
-    # Messages that replace entries of `results.WARNING_MESSAGES`.
-    warning_messages: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, settings: S | None = None, **changed: object) -> None:
         if settings is None:
@@ -127,7 +123,7 @@ class Scorer(ABC, Generic[S]):
         pairs = check_pairs(predictions, references)
         with self.lock:
             result = self.prepare(settings, pairs.texts_by_side, baseline).score(pairs, verbose)
-        warn(result.counts, self.warning_messages)
+        warn(result.counts)
         return result
 
     def stream(self, pairs: Iterable[object], **changed: object) -> Iterator[dict[str, float]]:
@@ -158,7 +154,7 @@ class Scorer(ABC, Generic[S]):
                 columns = result.columns()
                 for row in zip(*columns.values(), strict=True):
                     yield dict(zip(columns, row, strict=True))
-            warn(counts, self.warning_messages)
+            warn(counts)
 
         return scores()
 
@@ -198,7 +194,7 @@ class Scorer(ABC, Generic[S]):
             run = self.prepare(settings, texts)
             values, counts = run.score_matrix(**texts)
         documents = {"few_documents": run.statistics.distinct_documents}
-        warn(add_counts([counts, documents, {"pairs": values.size}]), self.warning_messages)
+        warn(add_counts([counts, documents, {"pairs": values.size}]))
         return values
 
     def select(self, candidates: object, **changed: object) -> str:
@@ -387,17 +383,11 @@ class Run(ABC, Generic[S]):
         )
 
     def _score_chunks(self, pairs: Pairs, verbose: bool) -> ChunkScores:
-        parts, done = [], 0
-        quiet = not verbose or len(pairs) == 1
+        parts, quiet = [], not verbose or len(pairs) == 1
         with tqdm(total=len(pairs), unit="pair", desc=self.settings.metric, disable=quiet) as bar:
             for chunk in self.chunks(pairs):
-
-                def progress(fraction: float, start: int = done, size: int = len(chunk)) -> None:
-                    bar.update(start + int(size * fraction) - bar.n)
-
-                parts.append(self.score_chunk(chunk, progress))
-                progress(1.0)
-                done += len(chunk)
+                parts.append(self.score_chunk(chunk))
+                bar.update(len(chunk))
         return ChunkScores.join(parts)
 
     def summary(
@@ -489,7 +479,7 @@ class Run(ABC, Generic[S]):
     # Implemented by a metric.
 
     @abstractmethod
-    def score_chunk(self, pairs: Pairs, progress: Progress) -> ChunkScores:
+    def score_chunk(self, pairs: Pairs) -> ChunkScores:
         """Score a chunk of pairs. The lock is held."""
 
     def count(
@@ -527,7 +517,7 @@ class Run(ABC, Generic[S]):
         self.check(pairs)
         size = len(references)
         rows = (pairs.part(start, start + size) for start in range(0, len(pairs), size))
-        parts = [self.score_chunk(row, no_progress) for row in rows]
+        parts = [self.score_chunk(row) for row in rows]
         (name,) = self.settings.names
         values = np.asarray([part.scores[name] for part in parts])
         return values, add_counts(part.counts for part in parts)
@@ -562,9 +552,5 @@ def score_systems(
     # The references are the same for all systems, so they are counted only once.
     run = scorer.prepare(settings, first.texts_by_side)
     result = run.score(pairs, verbose)
-    warn({**result.counts, "blank_references": first.blank_references}, scorer.warning_messages)
+    warn({**result.counts, "blank_references": first.blank_references})
     return run, result
-
-
-def no_progress(fraction: float) -> None:
-    """Ignore the completed fraction."""

@@ -143,10 +143,8 @@ def test_each_category_triggers_a_single_warning_with_its_count(kind):
     words = {"unknown_tokens": "50%", "too_long_pairs": "2 pairs", "blank_references": "2 in total"}
     words = words.get(kind, "2 of 4")
     with pytest.warns(UserWarning, match=words) as caught:
-        results.warn(counts, {})
+        results.warn(counts)
     assert len(caught) == 1
-    with pytest.warns(UserWarning, match="mine"):
-        results.warn(counts, {kind: "mine"})
 
 
 COUNTED = [  # counts, pattern of the warning or None, whether the result is reliable
@@ -175,7 +173,7 @@ def test_counts_determine_warnings_and_reliability(counts, word, reliable):
     counts = Counter(pairs=10, texts=20, tokens=100, **counts)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        results.warn(counts, {})
+        results.warn(counts)
     assert all(word in str(warning.message) for warning in caught)
     assert bool(caught) == (word is not None)
     assert results.is_reliable(counts) is reliable

@@ -10,11 +10,16 @@ from hypothesis import strategies as st
 
 from infolm_metric.infolm import distributions
 from infolm_metric.infolm.distributions import Accumulator, batches, split
+from infolm_metric.models.tokenization import WeightedText
 from tests.made_texts import BERT, MASK, make_text
 
 VOCABULARY = 17
-WEIGHTINGS = 2
-TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
+
+
+def weighted(log_weights):
+    """Return a text of distinct tokens from 100 with these weights."""
+    text = make_text(list(range(100, 100 + len(log_weights))))
+    return WeightedText((b"", b""), text, np.array(log_weights))
 
 
 # Windows and masks
@@ -30,24 +35,22 @@ TEMPERATURES = (0.01, 0.25, 1.0, 2.0, 100.0)
 def test_each_position_is_predicted_once_with_one_mask_per_context_or_none(
     length, width, masked, random
 ):
-    text = make_text(list(range(100, 100 + length)))
-    log_weights = np.array([[random.choice([0.0, -math.inf]) for _ in "ab"] for _ in range(length)])
-    pieces = split(0, text, log_weights, BERT, width + 2, masked)
+    text = weighted([random.choice([0.0, -math.inf]) for _ in range(length)])
+    pieces = split(0, text, BERT, width + 2, masked)
     predicted = {}
     for piece in pieces:
         contexts, positions = piece.positions.shape
         assert (positions if masked else contexts) == 1 and piece.masked is masked
-        for position, weights in zip(
-            piece.positions.ravel(), piece.log_weights.reshape(-1, 2), strict=True
+        for position, weight in zip(
+            piece.positions.ravel(), piece.log_weights.ravel(), strict=True
         ):
             token = int(piece.ids[position])  # tokens are distinct
             assert token not in predicted
-            predicted[token] = weights.tolist()
-    # Only masked contexts are skipped if no weighting needs them.
+            predicted[token] = weight
     expected = {
-        100 + index: row.tolist()
-        for index, row in enumerate(log_weights)
-        if not masked or np.isfinite(row).any()
+        100 + index: weight
+        for index, weight in enumerate(text.log_weights)
+        if not masked or np.isfinite(weight)
     }
     assert predicted == expected
 
@@ -57,7 +60,7 @@ def test_each_position_is_predicted_once_with_one_mask_per_context_or_none(
 
 def test_automatic_batches_hold_as_many_tokens_as_the_device_allows(monkeypatch):
     monkeypatch.setattr(distributions, "TOKENS_PER_BATCH", {"cpu": 40, "cuda": 90})
-    masks = np.arange(9)[:, None], np.zeros((9, 1, 1))
+    masks = np.arange(9)[:, None], np.zeros((9, 1))
     windows = [distributions.MaskedWindow(i, np.full(9, 50 + i), *masks) for i in range(4)]
     for device, largest in (("cpu", 4), ("cuda", 10), ("mps", 4)):
         sizes = [len(batch.ids) for batch in batches(windows, MASK, None, device)]
@@ -65,7 +68,7 @@ def test_automatic_batches_hold_as_many_tokens_as_the_device_allows(monkeypatch)
 
 
 def test_a_context_longer_than_a_batch_is_encoded_alone():
-    (long,) = split(0, make_text([10] * 9000), np.zeros((9000, 1)), BERT, None)
+    (long,) = split(0, weighted([0.0] * 9000), BERT, None)
     first = next(batches([long], MASK, None, "cpu"))
     assert first.ids.shape == (1, 9002)
 
@@ -74,28 +77,24 @@ def test_a_context_longer_than_a_batch_is_encoded_alone():
 
 
 def add(sums, logits, log_weights, texts, sizes):
-    """Add contexts [contexts, masks, ...], `sizes[i]` of them for text `texts[i]`."""
+    """Add positions, `sizes[i]` of them for text `texts[i]`."""
     owner = torch.tensor(list(texts)).repeat_interleave(torch.tensor(list(sizes)))
-    owner = owner.repeat_interleave(logits.shape[1])
-    sums.add(logits.flatten(0, 1), log_weights.flatten(0, 1), owner)
+    sums.add(logits, log_weights, owner)
 
 
 def contexts(sizes, seed=0, scale=3.0):
-    """Return float32 logits [contexts, vocab] and log weights [contexts, weightings].
-
-    Weights sum to 1 per text and weighting.
-    """
+    """Return float32 logits [contexts, vocab] and log weights, which sum to 1 per text."""
     generator = torch.Generator().manual_seed(seed)
     logits = scale * torch.randn(sum(sizes), VOCABULARY, generator=generator)
-    weights = torch.rand(sum(sizes), WEIGHTINGS, generator=generator, dtype=torch.float64) + 0.1
+    weights = torch.rand(sum(sizes), generator=generator, dtype=torch.float64) + 0.1
     parts = weights.split(sizes)
     return logits, torch.cat([(weights / weights.sum(0)).log() for weights in parts])
 
 
-def aggregate(logits, log_weights, sizes, temperatures):
-    """Return the log distributions of texts from a single batch of contexts."""
-    sums = Accumulator(temperatures)
-    add(sums, logits[:, None], log_weights[:, None], range(len(sizes)), sizes)
+def aggregate(logits, log_weights, sizes, temperature):
+    """Return the log distributions of texts from a single batch of contexts, [texts, vocab]."""
+    sums = Accumulator(temperature)
+    add(sums, logits, log_weights, range(len(sizes)), sizes)
     return torch.stack([sums.log_sums(text) for text in range(len(sizes))])
 
 
@@ -114,19 +113,19 @@ def literal_mixture(logits, log_weights, temperature):
 def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
     sizes = [3, 1, 5]
     logits, log_weights = contexts(sizes)
-    log_p = aggregate(logits, log_weights, sizes, [temperature])
-    assert log_p.shape == (3, WEIGHTINGS, 1, VOCABULARY) and log_p.dtype == torch.float64
-    parts = zip(logits.split(sizes), log_weights.split(sizes), log_p[:, :, 0], strict=True)
-    for rows, weightings, mixtures in parts:
-        expected = [literal_mixture(rows, weights, temperature) for weights in weightings.T]
-        torch.testing.assert_close(mixtures, torch.stack(expected), rtol=1e-6, atol=1e-6)
+    log_p = aggregate(logits, log_weights, sizes, temperature)
+    assert log_p.shape == (3, VOCABULARY) and log_p.dtype == torch.float64
+    parts = zip(logits.split(sizes), log_weights.split(sizes), log_p, strict=True)
+    for rows, weights, mixture in parts:
+        expected = literal_mixture(rows, weights, temperature)
+        torch.testing.assert_close(mixture, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_low_temperatures_do_not_underflow():
     # The rarest token's probability is exp(-6000), far below the smallest float64.
     logits = torch.tensor([[0.0, -30.0, -60.0], [0.0, -60.0, -50.0]])
-    log_weights = torch.tensor([[0.25], [0.75]], dtype=torch.float64).log()
-    ((((first, second, third),),),) = aggregate(logits, log_weights, [2], [0.01]).tolist()
+    log_weights = torch.tensor([0.25, 0.75], dtype=torch.float64).log()
+    ((first, second, third),) = aggregate(logits, log_weights, [2], 0.01).tolist()
     assert first == pytest.approx(0.0, abs=1e-12)
     assert second == pytest.approx(-3000 + math.log(0.25), rel=1e-12)
     assert third == pytest.approx(-5000 + math.log(0.75), rel=1e-12)
@@ -134,8 +133,8 @@ def test_low_temperatures_do_not_underflow():
 
 def test_very_small_weights_do_not_underflow():
     logits = torch.tensor([[0.0, 0.0], [0.0, 800.0]])
-    log_weights = torch.tensor([[0.0], [-1000.0]], dtype=torch.float64)
-    ((((first, second),),),) = aggregate(logits, log_weights, [2], [1.0]).tolist()
+    log_weights = torch.tensor([0.0, -1000.0], dtype=torch.float64)
+    ((first, second),) = aggregate(logits, log_weights, [2], 1.0).tolist()
     assert first == pytest.approx(-math.log(2)) and second == pytest.approx(-math.log(2))
 
 
@@ -154,22 +153,25 @@ def test_predictions_are_float64_for_every_dtype_of_the_model(dtype):
     cut=st.integers(1, 7),
     order=st.none() | st.randoms(use_true_random=False),
     excluded=st.integers(0, 2),
+    temperature=st.sampled_from([0.01, 0.25, 1.0, 2.0, 100.0]),
 )
-def test_distributions_do_not_depend_on_the_division_into_batches(sizes, cut, order, excluded):
-    """Expect bitwise identical results from ordered batches, even if a weighting excludes one."""
+def test_distributions_do_not_depend_on_the_division_into_batches(
+    sizes, cut, order, excluded, temperature
+):
+    """Expect bitwise identical results from ordered batches, even with weights of 0."""
     sizes[0] += excluded
     logits, log_weights = contexts(sizes)
-    log_weights[:excluded, 1] = -math.inf
-    whole = aggregate(logits, log_weights, sizes, TEMPERATURES)
+    log_weights[:excluded] = -math.inf
+    whole = aggregate(logits, log_weights, sizes, temperature)
     owners = [text for text, size in enumerate(sizes) for _ in range(size)]
     batches = [list(range(len(owners)))[i : i + cut] for i in range(0, len(owners), cut)]
     if order:
         order.shuffle(batches)
-    sums = Accumulator(TEMPERATURES)
+    sums = Accumulator(temperature)
     for rows in batches:
         texts = list(dict.fromkeys(owners[row] for row in rows))
         counts = [sum(owners[row] == text for row in rows) for text in texts]
-        add(sums, logits[rows, None], log_weights[rows, None], texts, counts)
+        add(sums, logits[rows], log_weights[rows], texts, counts)
     spread = torch.stack([sums.log_sums(text) for text in range(len(sizes))])
     assert bool(whole.isfinite().all()) and (order or torch.equal(spread, whole))
     torch.testing.assert_close(spread, whole, rtol=1e-13, atol=1e-13)
@@ -181,16 +183,16 @@ def test_direct_and_log_space_sums_agree_for_every_block_size(elements, scale, m
     monkeypatch.setattr(distributions, "ELEMENTS", {"cpu": elements})
     sizes = [3, 1, 5, 2]
     logits, log_weights = contexts(sizes, scale=scale)
-    quick = aggregate(logits, log_weights, sizes, [2.0])
+    quick = aggregate(logits, log_weights, sizes, 2.0)
     monkeypatch.setattr(distributions, "REPRESENTABLE", {torch.float32: 0, torch.float64: 0})
-    careful = aggregate(logits, log_weights, sizes, [2.0])
+    careful = aggregate(logits, log_weights, sizes, 2.0)
     torch.testing.assert_close(quick, careful, rtol=1e-6, atol=1e-6)
 
 
 def test_a_distribution_does_not_keep_its_batch_alive():
     sizes = [1] * 50
     logits, log_weights = contexts(sizes)
-    sums = Accumulator((1.0, 2.0))
-    add(sums, logits[:, None], log_weights[:, None], range(50), sizes)
+    sums = Accumulator(1.0)
+    add(sums, logits, log_weights, range(50), sizes)
     log_p = sums.log_sums(0)
-    assert log_p.untyped_storage().nbytes() == log_p.nbytes == WEIGHTINGS * 2 * VOCABULARY * 8
+    assert log_p.untyped_storage().nbytes() == log_p.nbytes == VOCABULARY * 8

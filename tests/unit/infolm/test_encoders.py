@@ -43,12 +43,11 @@ def bert(tiny_bert):
     return load(tiny_bert)
 
 
-def make_batches(model, texts=TEXTS, masks=1, size=None):
+def make_batches(model, texts=TEXTS, size=None):
     checkpoint, limit = model.checkpoint, model.checkpoint.limit
     windows = []
     for index, text in enumerate(tokenize(checkpoint.tokenizer, texts, limit, "truncate")):
-        log_weights = WeightedText.of(text, None).log_weights[:, None]
-        windows += split(index, text, log_weights, checkpoint.template, limit, masks)
+        windows += split(index, WeightedText.of(text, None), checkpoint.template, limit)
     mask = checkpoint.template.mask
     return list(distributions.batches(windows, mask, size, "cpu"))
 
@@ -89,15 +88,12 @@ def test_logits_equal_the_logits_of_a_full_forward_pass(family, changes, tiny_mo
     literal = literal_model(folder)
     fast, plain = (load(folder, fast=fast) for fast in (True, False))
     assert (fast.encoder is not None) is (family in FAST) and plain.encoder is None
-    for masks in (1, 3):
-        batches = make_batches(fast, masks=masks)
-        expected = torch.cat([literal(batch) for batch in batches])
-        runs = [(plain, batches), (fast, batches)]
-        runs += [(fast, make_batches(fast, masks=masks, size=2))] if masks == 3 else []
-        for model, parts in runs:
-            logits = torch.cat([masked_logits(model, batch) for batch in parts])
-            assert logits.shape[1] == model.checkpoint.size
-            torch.testing.assert_close(logits.double(), expected, rtol=0, atol=TOLERANCE)
+    batches = make_batches(fast)
+    expected = torch.cat([literal(batch) for batch in batches])
+    for model, parts in ((plain, batches), (fast, batches), (fast, make_batches(fast, size=2))):
+        logits = torch.cat([masked_logits(model, batch) for batch in parts])
+        assert logits.shape[1] == model.checkpoint.size
+        torch.testing.assert_close(logits.double(), expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("family", FAST)

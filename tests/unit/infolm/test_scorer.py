@@ -157,18 +157,6 @@ def test_each_masked_context_is_encoded_once_without_padding_in_full_batches(
         torch.testing.assert_close(log_p, exact, rtol=0, atol=1e-4)
 
 
-def test_progress_covers_only_texts_that_are_not_cached(fresh_scorer):
-    run = fresh_scorer.prepare(fresh_scorer.settings.replace(batch_size=1))
-    texts = run.tokenize_and_weight(CANDIDATES, None)
-    run.encode(texts[:1])
-    progress = []
-    run.encode(texts, progress.append)
-    masks = [max(1, len(text.log_weights)) for text in texts]  # an empty text is a single mask
-    assert progress == sorted(progress) and progress[-1] == 1.0
-    assert progress[0] == pytest.approx(1 / sum(masks[1:]))
-    assert len(set(progress)) == sum(masks[1:])  # one mask per batch
-
-
 # Matrices
 
 SAMPLES = [REFERENCES[0], "the rain in Spain", ""]
@@ -233,23 +221,13 @@ def test_without_masks_texts_are_encoded_once_and_batch_invariant(scorer, monkey
 
 
 @pytest.mark.parametrize("options", [{}, {"long_text": "window", "max_length": 12}], ids=str)
-def test_cached_logits_replace_passes_and_change_no_score(
-    scorer, fresh_scorer, monkeypatch, options
-):
-    fresh_scorer.keep_logits = True
-    pair, grid = (LONG, REFERENCES[0]), {"temperatures": TEMPERATURES, "interpolations": [0, 0.5]}
-    sides = [[text] for text in pair]
+def test_a_sweep_keeps_logits_for_explanations(scorer, fresh_scorer, monkeypatch, options):
+    pair = (LONG, REFERENCES[0])
+    fresh_scorer.sweep(*([text] for text in pair), temperatures=TEMPERATURES, **options)
     with count_contexts(monkeypatch) as contexts:
-        kept = fresh_scorer.score(*sides, **options)
-        passes = len(contexts)
-        results = fresh_scorer.sweep(*sides, **grid, **options)
         explanation = fresh_scorer.explain(*pair, **options)
-    assert len(contexts) == passes
-    assert kept["scores"] == scorer.score(*sides, **options)["scores"]
-    expected = scorer.explain(*pair, **options)
-    assert torch.equal(explanation.shares, expected.shares)
-    for combination, result in results:
-        assert_nearly_equal(result, InfoLMScorer(combination).score(*sides))
+    assert contexts == []
+    assert torch.equal(explanation.shares, scorer.explain(*pair, **options).shares)
 
 
 # Interpolation with the text's own tokens

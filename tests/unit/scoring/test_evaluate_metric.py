@@ -45,13 +45,13 @@ def test_a_pair_added_while_an_equal_pair_is_computed_is_kept():
     """Two threads compute the same pair, and the faster one then adds an equal pair."""
     first, meanwhile = threading.get_ident(), threading.Barrier(2, timeout=60)
 
-    class Slow(ToyScorer):
-        @property
-        def warning_messages(self):  # read after scoring, before the pairs are removed
+    class Slow(ToyRun):
+        def score(self, *arguments):
+            result = super().score(*arguments)
             if threading.get_ident() == first:
                 meanwhile.wait()  # scored
                 meanwhile.wait()  # the other thread has computed and added
-            return {}
+            return result
 
     def compute_and_add():
         meanwhile.wait()
@@ -60,8 +60,7 @@ def test_a_pair_added_while_an_equal_pair_is_computed_is_kept():
         meanwhile.wait()
         return result
 
-    toy = Toy()
-    toy.scorer = Slow()
+    toy = toy_with_runs(Slow)
     toy.add(prediction="ab", reference="a")
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(compute_and_add)

@@ -210,7 +210,7 @@ def test_a_metric_that_encodes_texts_has_the_settings_that_its_base_classes_need
     """The classes that docs/extending.md names are sufficient."""
 
     class LengthRun(EncodingRun):
-        def encode(self, texts, progress=None):
+        def encode(self, texts):
             return {text.key: torch.tensor(len(text.text.tokens)) for text in texts}
 
         def compare(self, candidates, references, encodings):
