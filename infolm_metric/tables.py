@@ -13,7 +13,6 @@ import re
 import reprlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path, PurePath
@@ -22,7 +21,6 @@ from typing import Any
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import LONGEST, STANDARD_INPUT, label, read_lines, read_texts
 from infolm_metric.core.inputs import Pair, check_text
-from infolm_metric.core.results import warn_user
 
 # Number of rows read at a time.
 PARQUET_BATCH = 1024
@@ -58,7 +56,7 @@ class Source:
     candidate_column: str | None = None  # None: the only one of CANDIDATE_COLUMNS in the row
     reference_columns: Sequence[str] = ()  # (): the only one of REFERENCE_COLUMNS in the row
     files: tuple[str, ...] = ()  # input files, which must not be overwritten
-    load: Callable[[], Any] | None = None  # TableFiles or data set. None: strings or text
+    load: Callable[[], Any] | None = None  # returns a data set of `datasets`. None: texts or files
 
     def __iter__(self) -> Iterator[Pair]:
         return (self.pair(row) for row in self.rows())
@@ -66,17 +64,6 @@ class Source:
     def pair(self, row: Row) -> Pair:
         """Check and return a row's candidate and references."""
         return parse_pair(*row, self.candidate_column, self.reference_columns)
-
-
-@dataclass(frozen=True)
-class TableFiles:
-    """Tables whose rows are read one after another."""
-
-    paths: tuple[str, ...]
-    read: Callable[[str], Iterator[Row]]
-
-    def rows(self) -> Iterator[Row]:
-        return chain.from_iterable(map(self.read, self.paths))
 
 
 def read_rows(path: str) -> Iterator[Row]:
@@ -145,24 +132,16 @@ def _json_rows(path: str) -> Iterator[Row]:
         yield where, row
 
 
-def find_separator(path: str) -> str:
-    """Return the most frequent delimiter outside of quotes in the header of a CSV or TSV file."""
-    return _separator(path, next((line for _, line in read_lines(path)), ""))
-
-
-def _separator(path: str, header: str) -> str:
-    return max(SEPARATORS[file_ending(path)], key=re.sub(r'"[^"]*"', "", header).count)
-
-
 def _delimited_rows(path: str) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file with a header and spreadsheet-style quotes."""
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))  # a limit of the whole process
     lines = (line for _, line in read_lines(path))
     first_line = next(lines, "")
-    separator = _separator(path, first_line)
+    # The most frequent separator outside of quotes in the header.
+    unquoted = re.sub(r'"[^"]*"', "", first_line)
+    separator = max(SEPARATORS[file_ending(path)], key=unquoted.count)
     # Without `strict`, a stray quote would silently join all lines up to the next quote.
     reader = csv.DictReader(chain([first_line], lines), delimiter=separator, strict=True)
-    suspects: list[str] = []
 
     def where() -> str:
         return f"{label(path)}, line {reader.reader.line_num}"
@@ -181,23 +160,11 @@ def _delimited_rows(path: str) -> Iterator[Row]:
                     f"{separator!r}, as in the header, got {'more' if None in row else 'fewer'}. "
                     f"Put cells that contain separators in double quotes. {QUOTES}"
                 )
-            if any("\n" in cell and separator in cell for cell in row.values()):
-                suspects.append(where())
-            if suspects and separator == "\t":
-                raise InputError(
-                    f"{where()}: a quoted cell contains a tab and a line break, so a "
-                    f"stray quote may have joined two rows. {QUOTES}"
-                )
             yield where(), Cells(row)
     except csv.Error as error:
         is_return = str(error).startswith("new-line character")
         problem = "a carriage return without a line feed" if is_return else error
         raise InputError(f"{where()}: not valid CSV ({problem}). {QUOTES}") from None
-    if suspects:
-        warn_user(
-            f"{suspects[0]}: a cell contains both a line break and {separator!r} "
-            f"({len(suspects)} rows in total). Check for a stray double quote that joins lines."
-        )
 
 
 def _parquet_rows(path: str) -> Iterator[Row]:
@@ -273,13 +240,11 @@ def load_dataset(
     config: str | None = None,
     split: str | None = None,
     revision: str | None = None,
-    streaming: bool = False,
 ) -> Any:
-    """Load TableFiles, a `datasets.Dataset` or an IterableDataset from the Hub or a folder.
+    """Load a `datasets.Dataset` from the Hub or a folder.
 
-    The folder contains data files or the output of `save_to_disk`. Text tables in a folder are not
-    loaded with `datasets`, which would infer types, for example dates, from texts. `split` is
-    optional if there is only one. With `streaming`, nothing is downloaded in advance.
+    The folder contains data files or the output of `save_to_disk`. `split` is optional if there is
+    only one.
     """
     import datasets
 
@@ -291,18 +256,13 @@ def load_dataset(
         name = os.path.abspath(name)  # `datasets` cannot load "."
     saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
     try:
-        dataset: Any = None
         if saved:
             dataset = datasets.load_from_disk(name)
         else:
             builder = datasets.load_dataset_builder(name, config, revision=revision)
-            if os.path.isdir(name):  # data sets on the Hub keep the types that the Hub shows
-                dataset = _text_tables(builder)
             # By default, texts such as NA in CSV are read as missing values.
-            options: dict[str, Any] = {"split": split, "revision": revision}
-            options |= {"keep_default_na": False} if builder.name == "csv" else {}
-            options["streaming"] = streaming
-            dataset = dataset or datasets.load_dataset(name, config, **options)
+            options = {"keep_default_na": False} if builder.name == "csv" else {}
+            dataset = datasets.load_dataset(name, config, split=split, revision=revision, **options)
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
         kind = InputError if isinstance(error, ValueError) or os.path.isdir(name) else OSError
@@ -317,44 +277,13 @@ def load_dataset(
         dataset = dataset[split or next(iter(dataset))]
     elif saved and split:
         raise InputError(f"the data set {name!r} was saved without splits. Omit --split.")
-    if isinstance(dataset, TableFiles):
-        return dataset
-    if streaming and saved:
-        dataset = dataset.to_iterable_dataset()
     # Rows must contain Python types, and formats such as tensors would be slower.
     return dataset.with_format(None)
-
-
-def _text_tables(builder: Any) -> dict[str, TableFiles] | None:
-    """Return the text tables of each split, or None if only `datasets` can read the files."""
-    readers: dict[str, Callable[[str], Iterator[Row]]] = {"csv": read_rows, "json": _json_rows}
-    config, default = vars(builder.config), vars(type(builder.config)())
-    splits = {str(split): tuple(paths) for split, paths in (config["data_files"] or {}).items()}
-    # The README of a folder can set types and options for reading.
-    names = set(default) - {"name", "version", "data_dir", "data_files", "description", "sep"}
-    special = builder.info.features or any(config[name] != default[name] for name in names)
-    special = special or config.get("sep", ",") not in (",", ";", "\t")
-    paths = [path for group in splits.values() for path in group]
-    if special or builder.name not in readers or not all(map(_is_text_table, paths)):
-        return None
-    return {split: TableFiles(group, readers[builder.name]) for split, group in splits.items()}
-
-
-def _is_text_table(path: str) -> bool:
-    """Return True for a table, and for a file .json whose first line is a JSON object."""
-    if file_ending(path) != ".json":
-        return is_table_path(path)
-    with suppress(InputError):
-        return next(_json_rows(path), None) is not None
-    return False
 
 
 def dataset_rows(name: str, load: Callable[[], Any]) -> Iterator[Row]:
     """Yield the rows of the data set that `load` returns."""
     dataset = load()
-    if isinstance(dataset, TableFiles):
-        yield from dataset.rows()
-        return
     inferred = dataset.info.builder_name in ("csv", "json")
     note = " (types inferred by `datasets`)" if inferred else ""
     for number, row in enumerate(dataset, 1):
@@ -455,7 +384,7 @@ def _parse_cell(name: str, cell: str) -> Any:
     >>> _parse_cell("x", "['a cat', \"it's\"]"), _parse_cell("x", "[sic] a cat")
     (['a cat', "it's"], '[sic] a cat')
     """
-    if not cell.lstrip().startswith(("[", "(", "{")):
+    if not cell.lstrip().startswith("["):
         return cell
     try:
         value = json.loads(cell)
@@ -470,10 +399,4 @@ def _parse_cell(name: str, cell: str) -> Any:
                 value = ast.literal_eval(cell.strip())
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return cell
-    if isinstance(value, dict | set):
-        raise InputError(
-            f"{name} must be a string or a list of strings, got {reprlib.repr(cell)} (a "
-            f"{type(value).__name__}). If it is meant to be a string, use JSON Lines, "
-            "in which strings are not parsed."
-        )
-    return value if isinstance(value, list | tuple) else cell
+    return value if isinstance(value, list) else cell

@@ -82,7 +82,8 @@ def read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def webnlg(folder: Path) -> DataSet:
     """Read WebNLG 2020: 16 systems and 177 samples, as in Table 2 of Colombo et al. 2022."""
-    ratings = read_ratings(folder / "webnlg2020.en.jsonl", exclude_ids=(INCOMPLETE,))
+    rows = read_json_lines(folder / "webnlg2020.en.jsonl")
+    ratings = read_ratings(row for row in rows if str(row["id"]) != INCOMPLETE)
     return DataSet("webnlg", "WebNLG 2020", {"": ratings}, average=True)
 
 

@@ -46,7 +46,7 @@ def add_options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write the cases, and print their number if they are written to a file."""
-    outputs.check_output(arguments, '"adversary"', arguments.file, formats=outputs.JSON_LINES)
+    outputs.check_output(arguments, outputs.JSON_LINES, arguments.file)
     from infolm_metric.robustness import make_cases, read_items
 
     items = read_items(arguments.file, arguments.reference_column)

@@ -11,11 +11,9 @@ For example:
 from __future__ import annotations
 
 import argparse
-from itertools import cycle
 
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
-from infolm_metric.core.baselines import BASELINE_FORMAT
 from infolm_metric.core.checks import InputError, check_at_least
 
 LEAST_PAIRS = 20
@@ -38,7 +36,7 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     check_at_least("--pairs", arguments.pairs, LEAST_PAIRS)
     check_at_least("--references", arguments.references, 1)
-    corpus = options.read_corpus(arguments, EXTENSION, BASELINE_FORMAT)
+    corpus = options.read_corpus(arguments, EXTENSION)
     settings = options.read_settings(arguments.metric, arguments)
     if settings.verdict_columns:
         raise InputError(
@@ -54,13 +52,4 @@ def run(arguments: argparse.Namespace) -> None:
     scorer = options.make_scorer(settings)
     baseline = scorer.make_baseline([texts], arguments.pairs, arguments.references)
     baseline.save(arguments.output)
-    columns = {}
-    for part in filter(None, (settings, getattr(settings, "other", None))):
-        scores = part.baseline_settings()[0]  # score names do not depend on the token weights
-        columns[part.metric] = cycle(map(scores.column, scores.names))
-    for (signature, weights, count), stats in baseline.stats.items():
-        if count == 1:
-            name = next(columns[signature.fields["metric"]])
-            lengths = f"{stats.pairs} pairs, bins of length: {len(stats.bins)}"
-            print(f"{name}, {weights} weights: {stats.mean:.6g} ({lengths})")
-    print(f"baseline: {baseline}")
+    print(f"baseline: {baseline} ({len(baseline.stats)} combinations of scores and settings)")

@@ -6,7 +6,6 @@ input).
 For example:
   infolm compare theirs.txt mine.txt another.txt -r references.txt --model bundled
   infolm compare theirs.txt mine.txt -r references.txt --metric infolm --metric menli
-  infolm compare --from lm-eval theirs.jsonl mine.jsonl --metric answer_check
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from infolm_metric.commands import logs, options, outputs
+from infolm_metric.commands import options, outputs
 from infolm_metric.commands.parser import FailedError, Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
@@ -26,26 +25,18 @@ from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles, 
 from infolm_metric.core.settings import Settings
 from infolm_metric.tables import read_parallel
 
-TESTS = {"randomization": "approximate randomization", "bootstrap": "paired bootstrap"}
-FEW_FOR_BOOTSTRAP = 50  # with fewer texts, p < 0.05 for 7% of equal systems or more
-USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] (-r REFERENCES | --from HARNESS)"
+TEST = "approximate randomization"
+USAGE = "infolm compare [options] SYSTEM SYSTEM [SYSTEM ...] -r REFERENCES"
 
 
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("systems and references")
     text = "plain text, one candidate per line (later systems are tested against the first)"
     group.add_argument("systems", nargs="+", metavar="SYSTEM", help=text)
-    options.add_references(group)
-    text = (
-        "each SYSTEM is a log: samples_*.jsonl of lm-eval, or a log of Inspect. Questions in all "
-        "logs are compared, with the mean score of each question's samples"
-    )
-    group.add_argument("--from", dest="source", choices=logs.READERS, help=text)
+    options.add_references(group, required=True)
     options.add_metric(parser, multiple=True)
     outputs.add_output(parser.add_argument_group("output"))
     group = parser.add_argument_group("significance test")
-    text = f"{' or '.join(TESTS.values())} (default: randomization)"
-    group.add_argument("--test", choices=TESTS, default="randomization", help=text)
     options.add_resampling(group)
     text = (
         "exit with code 1 if a system is significantly worse than the first, or if the texts are "
@@ -57,12 +48,10 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    names, paths = arguments.systems, [*arguments.systems, *(arguments.references or ())]
-    if bool(arguments.source) == bool(arguments.references):
-        raise InputError("pass either --references, or --from for logs that contain references")
+    names = arguments.systems
     if len(names) < 2 or len({*names}) < len(names):
         raise InputError(f"SYSTEM must name at least two different files, got {', '.join(names)}")
-    outputs.check_report(arguments, "against", *paths)
+    outputs.check_output(arguments, outputs.REPORTS, *names, *arguments.references)
     options.check_resampling(arguments)
     settings = options.read_metrics(arguments)
     if any("candidates" in item.idf_sides for item in settings):
@@ -70,64 +59,45 @@ def run(arguments: argparse.Namespace) -> None:
             "--idf separate estimates token weights from each system's texts, so scores are not "
             "comparable. Use references, none, bundled or a file written by infolm idf."
         )
-    texts, references = _read(arguments)
-    _check_count(len(references), arguments)
-    systems, results = _score(settings, texts, references, arguments)
+    texts = [
+        (row["prediction"], *row["references"])
+        for _, row in read_parallel(names[0], [*names[1:], *arguments.references])
+    ]
+    _check_count(len(texts), arguments)
+    systems, results = _score(settings, texts, arguments)
     report = {
         "systems": systems,
         "against": names[0],
-        "test": TESTS[arguments.test],
+        "test": TEST,
         "resamples": arguments.resamples,
         "seed": arguments.seed,
         "metrics": outputs.describe_metrics(results),
     }
-    outputs.write_report(arguments, report, _lines(systems, len(references), results, arguments))
-    if arguments.fail_if_worse and len(references) >= FEW_TEXTS:
+    outputs.write_report(arguments, report, _lines(systems, len(texts), results, arguments))
+    if arguments.fail_if_worse and len(texts) >= FEW_TEXTS:
         _check_none_worse(systems, results)
 
 
-def _read(arguments: argparse.Namespace) -> tuple[list[list[list[str]]], list[list[str]]]:
-    """Read the texts [systems][questions][samples] and the references of each question."""
-    names = arguments.systems
-    if arguments.source:
-        return logs.read_logs(arguments.source, names)
-    rows = [
-        (row["prediction"], *row["references"])
-        for _, row in read_parallel(names[0], [*names[1:], *arguments.references])
-    ]
-    texts = [[[row[system]] for row in rows] for system in range(len(names))]
-    return texts, [list(row[len(names) :]) for row in rows]
-
-
 def _score(
-    settings: Sequence[Settings],
-    texts: Sequence[Sequence[Sequence[str]]],
-    references: Sequence[list[str]],
-    arguments: argparse.Namespace,
+    settings: Sequence[Settings], texts: Sequence[Sequence[str]], arguments: argparse.Namespace
 ) -> tuple[dict[str, list[dict[str, Any]]], list[Result]]:
-    """Score all systems with each metric, and return the rows of each score, and the results."""
+    """Score all systems with each metric, and return the rows of each score, and the results.
+
+    Each row of `texts` contains the texts of all systems, followed by the references.
+    """
     from infolm_metric.scoring.scorer import score_systems  # imports torch
 
     systems: dict[str, list[dict[str, Any]]] = {}
     results, progress = [], options.progress_enabled(arguments.quiet)
-    # Numbers of samples, [systems * questions].
-    counts = np.array([len(samples) for system in texts for samples in system])
-    pairs = Pairs.of(
-        (text, group)
-        for system in texts
-        for samples, group in zip(system, references, strict=True)
-        for text in samples
-    )
+    count = len(arguments.systems)
+    pairs = Pairs.of((row[system], [*row[count:]]) for system in range(count) for row in texts)
     for metric_settings in settings:
         scorer = options.make_scorer(metric_settings)
-        run, result = score_systems(
-            scorer, metric_settings, pairs, int(counts[: len(references)].sum()), progress
-        )
+        run, result = score_systems(scorer, metric_settings, pairs, len(texts), progress)
         results.append(result)
         for name, scores in result.scores.items():
             bounds = run.scorer.bounds(run.settings, name)
-            means = np.add.reduceat(scores, np.cumsum(counts) - counts) / counts
-            systems[run.settings.column(name)] = _rows(means, bounds, result, arguments)
+            systems[run.settings.column(name)] = _rows(scores, bounds, result, arguments)
     return systems, results
 
 
@@ -156,7 +126,7 @@ def _check_none_worse(
 
 
 def _check_count(texts: int, arguments: argparse.Namespace) -> None:
-    """Check that there are two texts, and warn if there are few for a verdict or the bootstrap."""
+    """Check that there are two texts, and warn if there are too few for a verdict."""
     if texts < 2:
         first = arguments.systems[0]
         raise InputError(f"{first} must have at least two texts, got {texts}. Add more.")
@@ -166,15 +136,10 @@ def _check_count(texts: int, arguments: argparse.Namespace) -> None:
             f"got {texts} texts. With fewer than {FEW_TEXTS}, systems get no "
             f"verdict{failure}. Add texts.",
         )
-    elif texts < FEW_FOR_BOOTSTRAP and arguments.test == "bootstrap":
-        warn_user(
-            f"got {texts} texts. With fewer than {FEW_FOR_BOOTSTRAP}, p-values of the "
-            "paired bootstrap are too small. Use --test randomization, or add texts.",
-        )
 
 
 def _rows(
-    scores: np.ndarray,
+    scores: Sequence[float],
     bounds: tuple[float, float],
     result: Result,
     arguments: argparse.Namespace,
@@ -189,8 +154,7 @@ def _rows(
     names, resamples, seed = arguments.systems, arguments.resamples, arguments.seed
     systems: np.ndarray = np.reshape(scores, (len(names), -1))
     has_verdict = systems.shape[1] >= FEW_TEXTS and not comparison_obstacles(result.counts)
-    is_bootstrap = arguments.test == "bootstrap"
-    test = significance.paired_bootstrap if is_bootstrap else significance.approximate_randomization
+    test = significance.approximate_randomization
     p_values = significance.holm([test(x, systems[0], resamples, seed) for x in systems[1:]])
     rows: list[dict[str, Any]] = []
     for name, column in zip(names, systems, strict=True):
@@ -226,7 +190,7 @@ def _lines(
             table.append([name, row["system"], f"{row['mean']:.4f}", interval])
             table[-1] += [difference, p, verdict]
     header = ["metric", "system", "mean", "95% interval", "difference", "p", "verdict"]
-    yield from outputs.layout(arguments)(header, table, left=2)
+    yield from outputs.aligned(header, table, left=2)
     yield ""
     directions = outputs.describe_directions(results)
     reasons = ", ".join(_all_obstacles(results))
@@ -235,7 +199,7 @@ def _lines(
     none = f" No verdict, because of {reasons}." if reasons else ""
     yield (
         f"{texts} texts, {directions}. Intervals: Student's t over texts. Difference and "
-        f"two-sided p-value: compared with {arguments.systems[0]}, {TESTS[arguments.test]} "
+        f"two-sided p-value: compared with {arguments.systems[0]}, {TEST} "
         f"({arguments.resamples} resamples, seed {arguments.seed}){corrected}. Verdict: better or "
         f"worse if p < {SIGNIFICANCE_LEVEL}, otherwise unsure, or none with fewer than {FEW_TEXTS} "
         f"texts.{none}"

@@ -14,7 +14,7 @@ twice or another column seems to contain systems: select it with --system-column
 
 For example:
   infolm correlate ratings.jsonl --model bundled -m fisher_rao -m l1 --against bleu
-  infolm correlate ratings.csv --criterion fluency --scores bleu --no-metric --markdown
+  infolm correlate ratings.csv --criterion fluency --scores bleu --no-metric
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ REPEATED = {
     "--criterion": "human score to correlate with (repeatable, default: all)",
     "--scores": "column with another metric's scores (repeatable, default: all metrics.*)",
     "--lower-is-better": "metric in the data for which lower is better (repeatable)",
-    "--exclude-system": "system to exclude (repeatable)",
-    "--exclude-id": "sample to exclude (repeatable)",
     "--against": "metric to test the other metrics against (repeatable)",
 }
 
@@ -56,30 +54,24 @@ def add_options(parser: Parser) -> None:
         options.add_repeated(group, flag, help=text)
     options.add_rating_columns(group)
     options.add_metric(parser, multiple=True)
-    group = parser.add_argument_group("output")
-    outputs.add_output(group)
+    outputs.add_output(parser.add_argument_group("output"))
     group = parser.add_argument_group("correlation")
-    add = group.add_argument
-    text = "correlate system means, or segment scores within each sample (default: both)"
-    add("--level", action="append", choices=("system", "segment"), help=text)
     options.add_resampling(group)
     text = "correlate only the scores in the data, without a model"
-    add("--no-metric", action="store_true", help=text)
+    group.add_argument("--no-metric", action="store_true", help=text)
     options.add_running(parser.add_argument_group("running"))
     options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    outputs.check_report(arguments, "agreement", arguments.data)
+    outputs.check_output(arguments, outputs.REPORTS, arguments.data)
     options.check_resampling(arguments)
     settings = [] if arguments.no_metric else options.read_metrics(arguments)
 
     from infolm_metric.meta_evaluation import agreement
     from infolm_metric.meta_evaluation.agreement import comparison_metrics, level_rows, notes
-    from infolm_metric.meta_evaluation.correlations import check_levels
 
     ratings = _read(arguments)
-    check_levels(arguments.level or (), bool(ratings.systems))
     names = [column for item in settings for column in item.columns()]
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise InputError(
@@ -101,7 +93,6 @@ def run(arguments: argparse.Namespace) -> None:
         {**grids, **ratings.metrics},
         against=arguments.against,
         length=ratings.lengths,
-        levels=arguments.level or (),
         resamples=arguments.resamples,
         seed=arguments.seed,
     )
@@ -109,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
     lines: list[str] = []
     for level in table.names("level"):
         scope = f"{table.systems} systems" if table.systems else "all texts together"
-        rows = outputs.layout(arguments)(*level_rows(table, level), left=2)
+        rows = outputs.aligned(*level_rows(table, level), left=2)
         lines += [f"{level.capitalize()} level, {scope}", "", *rows, ""]
     report = {**table.as_dict(), "metrics": outputs.describe_metrics(results)}
     outputs.write_report(arguments, report, [*lines, *notes(table), *remarks])
@@ -134,8 +125,6 @@ def _read(arguments: argparse.Namespace) -> Ratings:
         criteria=arguments.criterion,
         metrics=arguments.scores,
         **options.rating_columns(arguments),
-        exclude_systems=arguments.exclude_system,
-        exclude_ids=arguments.exclude_id,
     )
     for name in arguments.lower_is_better:
         if name not in ratings.metrics:

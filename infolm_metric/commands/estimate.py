@@ -2,9 +2,8 @@
 
 RATINGS has one row per system and sample, as for infolm correlate, but only some rows have human
 scores. Leave the other human scores empty (null in JSON). The rated rows must be a random sample of
-all rows, or the sample selected with --plan: if only difficult or recent texts are rated, the
-intervals are wrong. If no row has a system, all rows count as one system. Select other columns with
---system-column and --id-column.
+all rows: if only difficult or recent texts are rated, the intervals are wrong. If no row has a
+system, all rows count as one system. Select other columns with --system-column and --id-column.
 
 For each system and criterion, the command prints the mean of the ratings and the prediction-powered
 estimate (PPI++), both with 95% intervals, and the number of ratings that, without the metric, would
@@ -12,7 +11,6 @@ give an equally narrow interval. It also prints the differences between systems,
 With several metrics, decide which one counts before you look at the intervals.
 
 For example:
-  infolm estimate outputs.jsonl --metric baryscore --model bundled --plan 40
   infolm estimate rated.jsonl --metric baryscore --model bundled
   infolm estimate rated.csv --criterion fluency --scores bleu
 """
@@ -31,7 +29,7 @@ import numpy as np
 from infolm_metric.commands import options, outputs
 from infolm_metric.commands.correlate import score_ratings
 from infolm_metric.commands.parser import Parser
-from infolm_metric.core.checks import InputError, check_at_least
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.results import warn_user
 
 if TYPE_CHECKING:
@@ -53,61 +51,40 @@ def add_options(parser: Parser) -> None:
     options.add_repeated(group, "--criterion", help=text)
     text = "column with another metric's scores, used instead of --metric"
     group.add_argument("--scores", metavar="NAME", help=text)
-    text = "use the only column of metric scores in the table instead of --metric"
-    group.add_argument("--no-metric", action="store_true", help=text)
     options.add_rating_columns(group)
     options.add_metric(parser, multiple=True)
     outputs.add_output(parser.add_argument_group("output"))
-    add = parser.add_argument_group("before rating").add_argument
-    text = "select N ids to rate, and report the expected width of the intervals"
-    add("--plan", type=int, metavar="N", help=text)
-    text = "assumed correlation between ratings and metric, for the expected width (default: 0.5)"
-    add("--correlation", type=float, default=0.5, metavar="R", help=text)
-    add("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     options.add_running(parser.add_argument_group("running"))
     options.add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Score the rows, then estimate the mean human scores or select ids to rate."""
-    outputs.check_report(arguments, "metrics", arguments.data)
-    check_at_least("--seed", arguments.seed, 0)
-    if not -1 <= arguments.correlation <= 1:
-        raise InputError(f"--correlation must be in [-1, 1], got {arguments.correlation}")
-    by_column = arguments.scores or arguments.no_metric
-    settings = [] if by_column else options.read_metrics(arguments)
-    names = [column for item in settings for column in item.columns()]
-    if arguments.plan is not None and len(names) > 1:
-        raise InputError(f"--plan requires a single score, got {', '.join(names)}. Select one.")
+    """Score all rows, then estimate the mean human scores."""
+    outputs.check_output(arguments, outputs.REPORTS, arguments.data)
+    settings = [] if arguments.scores else options.read_metrics(arguments)
 
     from infolm_metric.meta_evaluation import read_ratings
-    from infolm_metric.meta_evaluation.estimation import check_count
 
     ratings = read_ratings(
         arguments.data,
-        criteria=arguments.criterion if arguments.plan is None else None,
+        criteria=arguments.criterion,
         metrics=[arguments.scores] if arguments.scores else (),
         **options.rating_columns(arguments),
-        texts=not by_column,
+        texts=not arguments.scores,
         correlated=False,
     )
-    if arguments.plan is not None:
-        check_count(arguments.plan, len(ratings.samples))
-    if by_column:
-        _check_column(ratings)
+    if arguments.scores:
+        _check_scores(ratings)
     grids, results = score_ratings(settings, ratings, arguments)
-    present = _estimate if arguments.plan is None else _plan
-    report, lines = present(ratings, grids or dict(ratings.metrics), arguments)
-    report["metrics"] = outputs.describe_metrics(results)
-    lines += outputs.signature_lines(results, arguments)
+    means, differences = _estimate(ratings, grids or ratings.metrics)
+    _warn_of_few([result.rated for *_, result in means + differences])
+    report = {**_report(means, differences), "metrics": outputs.describe_metrics(results)}
+    lines = [*_lines(means, differences), *outputs.signature_lines(results, arguments)]
     outputs.write_report(arguments, report, lines)
 
 
-def _check_column(ratings: Ratings) -> None:
-    """Check that there is one column of scores, with a score in every row."""
-    if len(ratings.metrics) != 1:
-        names = ", ".join(ratings.metrics) or "none"
-        raise InputError(f"--no-metric requires one score column, got {names}. Use --scores NAME.")
+def _check_scores(ratings: Ratings) -> None:
+    """Check that every row has a score in the column of scores."""
     ((name, grid),) = ratings.metrics.items()
     missing = int(np.isnan(np.atleast_2d(grid)[tuple(ratings.indices.T)]).sum())
     if missing:
@@ -117,32 +94,10 @@ def _check_column(ratings: Ratings) -> None:
         )
 
 
-def _plan(
-    ratings: Ratings, grids: Mapping[str, np.ndarray], arguments: argparse.Namespace
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the selected ids and the expected widths, as a report for JSON and as lines."""
-    from infolm_metric.meta_evaluation import expected_width, select_ids
-
-    (metric,) = grids.values()
-    means = np.nanmean(np.atleast_2d(metric), axis=0)
-    ids = [ratings.samples[index] for index in select_ids(means, arguments.plan, arguments.seed)]
-    rows, correlation = len(ratings.samples), arguments.correlation
-    width = expected_width(len(ids), rows, correlation)
-    ratings_width = expected_width(len(ids), rows, 0)
-    _warn_of_few([len(ids)])
-    plan = {"ids": ids, "rows": rows, "seed": arguments.seed, "correlation": correlation}
-    lines = [
-        f"Rate the texts of all systems for {len(ids)} of {rows} ids: {', '.join(ids)}",
-        "Expected width of a 95% interval, in standard deviations of the ratings: "
-        f"{width:.3f} at a correlation of {correlation:g}, {ratings_width:.3f} without the metric",
-    ]
-    return {"plan": plan | {"width": width, "ratings_width": ratings_width}}, lines
-
-
 def _estimate(
-    ratings: Ratings, grids: Mapping[str, np.ndarray], arguments: argparse.Namespace
-) -> tuple[dict[str, Any], list[str]]:
-    """Estimate the means of systems and their differences, as a report for JSON and as lines."""
+    ratings: Ratings, grids: Mapping[str, np.ndarray]
+) -> tuple[list[Estimate], list[Estimate]]:
+    """Estimate the means of systems and their differences."""
     systems = ratings.systems or (ONE_SYSTEM,)
     subjects = [*combinations(systems, 1), *combinations(systems, 2)]
     scores = {name: dict(zip(systems, np.atleast_2d(grids[name]), strict=True)) for name in grids}
@@ -152,15 +107,8 @@ def _estimate(
         for names, metric in product(subjects, scores):
             sides = (_difference(table, names) for table in (human, scores[metric]))
             estimates.append((names, criterion, metric, _mean(*sides)))
-    _warn_of_few([result.rated for *_, result in estimates])
-    if equal := sum(math.isnan(result.ratings.low) for *_, result in estimates):
-        warn_user(
-            f"{equal} of {len(estimates)} estimates have no interval, because they "
-            "have fewer than two ratings or all ratings are equal. Rate more texts.",
-        )
     means = [row for row in estimates if len(row[0]) == 1]
-    differences = [row for row in estimates if len(row[0]) == 2]
-    return _report(means, differences), _lines(means, differences, arguments)
+    return means, [row for row in estimates if len(row[0]) == 2]
 
 
 def _difference(table: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
@@ -200,10 +148,7 @@ def _report(means: Sequence[Estimate], differences: Sequence[Estimate]) -> dict[
     return {"systems": systems, "differences": pairs}
 
 
-def _lines(
-    means: Sequence[Estimate], differences: Sequence[Estimate], arguments: argparse.Namespace
-) -> list[str]:
-    layout = outputs.layout(arguments)
+def _lines(means: Sequence[Estimate], differences: Sequence[Estimate]) -> list[str]:
     header = ["system", "criterion", "metric", "rated", "rows", "ratings", "estimate"]
     table = [
         [
@@ -213,16 +158,19 @@ def _lines(
         ]
         for (name,), criterion, metric, result in means
     ]
-    lines = [*layout([*header, "equivalent ratings"], table, left=3), ""]
+    lines = [*outputs.aligned([*header, "equivalent ratings"], table, left=3), ""]
     if differences:
         table = [
             [" - ".join(names), criterion, metric, str(result.rated), _cell(result.estimate)]
             for names, criterion, metric, result in differences
         ]
         header = ["systems", "criterion", "metric", "rated", "difference"]
-        lines += [*layout(header, table, left=3), ""]
-    note = "Brackets: 95% intervals. Rated rows must be a random sample or be selected with --plan."
-    return [*lines, note]
+        lines += [*outputs.aligned(header, table, left=3), ""]
+    return [
+        *lines,
+        "Brackets: 95% intervals. The rated rows must be a random sample. -: not defined, because "
+        "there are too few ratings or all are equal.",
+    ]
 
 
 def _cell(interval: Interval) -> str:

@@ -17,7 +17,6 @@ from infolm_metric import metrics
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.idf import IDF_FORMAT
 from infolm_metric.core.settings import field_types
 
 TOKENIZATION_FIELDS = ("model_revision", "max_length", "long_text")
@@ -35,7 +34,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    texts = options.read_corpus(arguments, EXTENSION, IDF_FORMAT)
+    texts = options.read_corpus(arguments, EXTENSION)
     if "idf" not in field_types(metrics.find(arguments.metric).settings_type()):
         raise InputError(
             f"--metric {arguments.metric} has no token weights. Use infolm, baryscore or bertscore."

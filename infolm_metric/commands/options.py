@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from infolm_metric.scoring.scorer import Scorer
 
 MODEL = "model_name_or_path"
-# Setting that selects the second metric of a combination.
-COMBINED = "combine_with"
-IDF_OF_COMBINED = "token weights of the metric in --combine-with (default: none)"
 Group = argparse._ArgumentGroup
 
 
@@ -75,8 +72,6 @@ def add_settings(parser: Parser, names: Container[str] | None = None, scores: bo
         for metric, field in field_by_metric.items():
             option = fields.option(types[metric], field)
             texts.setdefault(option["help"], []).append(metric)
-        if name == "idf" and COMBINED in table:
-            texts[IDF_OF_COMBINED] = list(table[COMBINED])
         flags = [flag for flag in fields.flags(field) if flag not in parser.option_strings()]
         if flags:
             parser.owners[name] = [metric for owners in texts.values() for metric in owners]
@@ -126,7 +121,7 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: object) 
         if (value := values.get(field.name)) is not None:
             single = field.name == settings.names_field and len(value) == 1
             defaults[field.name] = value[0] if single else value
-    return _with_idf(_check_used(settings.of(**defaults), arguments), arguments)
+    return _check_used(settings.of(**defaults), arguments)
 
 
 def read_models(arguments: argparse.Namespace) -> dict[str, str]:
@@ -164,22 +159,6 @@ def _check_used(settings: Settings, arguments: argparse.Namespace) -> Settings:
                     "score that uses it.",
                     setting=name,
                 )
-    return settings
-
-
-def _with_idf(settings: Any, arguments: argparse.Namespace) -> Any:
-    """Apply --idf to the second metric of a combination, and return the settings."""
-    idf = getattr(arguments, "idf", None)
-    if idf is None or not hasattr(settings, COMBINED):
-        return settings
-    if settings.other is not None:
-        return settings.replace(**{COMBINED: settings.other.replace(idf=idf)})
-    types = (metrics.find(name).settings_type() for name in chosen_metrics(arguments))
-    if not any("idf" in fields.field_types(chosen) for chosen in types):
-        raise InputError(
-            f"{settings.metric} has no token weights, got --idf {idf}. Omit --idf, or add "
-            "--combine-with infolm, baryscore or bertscore."
-        )
     return settings
 
 
@@ -272,12 +251,12 @@ def add_corpus(parser: Parser, extension: str) -> Group:
     return group
 
 
-def read_corpus(arguments: argparse.Namespace, extension: str, mark: str) -> Iterator[str]:
+def read_corpus(arguments: argparse.Namespace, extension: str) -> Iterator[str]:
     """Check the corpus files and the output, and return an iterator over all texts."""
     if arguments.output == outputs.STANDARD_OUTPUT:
         raise InputError("cannot write the result to standard output. Name a file with -o.")
     formats = dict.fromkeys((extension, ".json", ""), "json")
-    outputs.check_output(arguments, mark, *arguments.corpus, formats=formats)
+    outputs.check_output(arguments, formats, *arguments.corpus)
     return (
         text for path in arguments.corpus for text in tables.read_documents(path, arguments.column)
     )

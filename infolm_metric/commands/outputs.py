@@ -1,7 +1,6 @@
 """Outputs of commands: file formats, checks before a run, tables and signatures.
 
-The extension of an output file selects its format. An existing file is replaced only if a run of
-the same kind has written it.
+The extension of an output file selects its format.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -22,23 +21,16 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 JSON_HELP = "print all results as one JSON object"
-HEAD = 1 << 16  # number of bytes at the start of a file that show its kind
 # Formats by file extension. "" is for standard output and for names without an extension.
 Formats = Mapping[str, str]
 JSON_LINES: Formats = dict.fromkeys(("", ".jsonl", ".ndjson"), "rows")
-REPORTS: Formats = {"": "text", ".txt": "text", ".md": "markdown", ".json": "json"}
-# Formats of reports by flag.
-REPORT_FLAGS: Mapping[str, Formats] = {
-    "--json": {"": "json", ".json": "json"},
-    "--markdown": {"": "markdown", ".md": "markdown", ".txt": "markdown"},
-}
-Layout = Callable[..., list[str]]
+REPORTS: Formats = {"": "text", ".txt": "text", ".json": "json"}
 
 
 def add_output(group: argparse._ArgumentGroup, formats: Formats = REPORTS) -> None:
     """Add the option for the output file and, for reports, for their format."""
     if formats is REPORTS:
-        add_views(group, {"--json": JSON_HELP, "--markdown": "print Markdown tables"})
+        group.add_argument("--json", action="store_true", help=JSON_HELP)
         add_short_signature(group)
     names = ", ".join(filter(None, formats))
     text = f"output file: {names} (default: standard output)"
@@ -72,46 +64,28 @@ def find_format(output: str, formats: Formats, flag: str = "") -> str:
     )
 
 
-def report_format(arguments: argparse.Namespace) -> str:
-    """Look up the format of a report, which a flag or the extension of the output selects."""
-    formats = REPORT_FLAGS.get(arguments.view, REPORTS)
-    return find_format(arguments.output, formats, arguments.view)
-
-
-def check_report(arguments: argparse.Namespace, key: str, *inputs: str) -> None:
-    """Check the inputs and the output of a report, whose JSON contains `key`."""
-    mark = f'"{key}"' if report_format(arguments) == "json" else ""
-    check_output(arguments, mark, *inputs)
-
-
 def check_output(
-    arguments: argparse.Namespace, mark: str | None, *inputs: str, formats: Formats | None = None
-) -> None:
-    """Check that the inputs exist, and that the output can be created or replaced.
+    arguments: argparse.Namespace, formats: Formats, *inputs: str, flag: str = ""
+) -> str:
+    """Check that the inputs exist and that the output can be written, and return its format.
 
-    An existing file must contain `mark` near its start, or can be any file if `mark` is "". None
-    leaves the check of an existing file to the caller.
+    Jobs and Ray check their outputs themselves.
     """
-    output, head = arguments.output, b""
-    if formats is not None:
-        find_format(output, formats)
+    output = arguments.output
+    output_format = find_format(output, formats, flag)
     files.check_exists(inputs)
-    if output == STANDARD_OUTPUT:
-        return
+    if output == STANDARD_OUTPUT or output_format in ("job", "ray"):
+        return output_format
     # Any argument can name an input file, but most are texts or names such as "infolm".
     others = {name: value for name, value in vars(arguments).items() if name != "output"}
     words = (os.path.expanduser(word) for word in others.values() if isinstance(word, str))
     files.check_writable(output, [*inputs, *filter(os.path.isfile, words)])
-    if mark is None:
-        return
-    if os.path.isfile(output):
-        with open(output, "rb") as file:
-            head = file.read(HEAD)
-    if os.path.exists(f"{os.path.realpath(output)}.job") or (head and mark.encode() not in head):
+    if os.path.exists(f"{os.path.realpath(output)}.job"):
         raise InputError(
-            f"cannot write {output}: it belongs to another kind of run. Choose another output, or "
-            f"delete it and, if a job wrote it, {output}.job and {output}.part."
+            f"cannot write {output}: it belongs to a job. Choose another output, or delete it, "
+            f"{output}.job and {output}.part."
         )
+    return output_format
 
 
 def write(lines: Iterable[str], output: str) -> None:
@@ -126,15 +100,10 @@ def write(lines: Iterable[str], output: str) -> None:
 def write_report(
     arguments: argparse.Namespace, report: Mapping[str, object], lines: Iterable[str]
 ) -> None:
-    """Write a report as JSON, or else its lines."""
-    if report_format(arguments) == "json":
+    """Write a report as JSON on request or if the output is .json, or else its lines."""
+    if arguments.json or find_format(arguments.output, REPORTS) == "json":
         lines = [json.dumps(files.finite(report), allow_nan=False)]
     write(lines, arguments.output)
-
-
-def layout(arguments: argparse.Namespace) -> Layout:
-    """Return the function that formats the tables of a report."""
-    return markdown if report_format(arguments) == "markdown" else aligned
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
@@ -147,20 +116,6 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1)
     sides = "<" * left + ">" * (len(header) - left)
     layout = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
     return [layout.format(*row).rstrip() for row in (header, *rows)]
-
-
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    r"""Return the lines of a Markdown table. The first `left` columns are left-aligned.
-
-    >>> markdown(["metric", "x|y\nz"], [["a|b", "0.5"]])
-    ['| metric | x\\|y z |', '|---|---:|', '| a\\|b | 0.5 |']
-    """
-    rule = "|" + "|".join(["---"] * left + ["---:"] * (len(header) - left)) + "|"
-
-    def line(row: Sequence[str]) -> str:
-        return "| " + " | ".join(" ".join(c.splitlines()).replace("|", "\\|") for c in row) + " |"
-
-    return [line(header), rule, *map(line, rows)]
 
 
 def signature_lines(

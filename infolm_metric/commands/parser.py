@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NoReturn
@@ -11,7 +10,6 @@ from typing import Any, NoReturn
 from infolm_metric.core.checks import NAMES_ELSEWHERE, nearest
 
 WRONG_INPUT = 2
-TEXT = "TEXT"  # placeholder of arguments that may be empty
 
 
 class FailedError(Exception):
@@ -19,7 +17,7 @@ class FailedError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser that rejects abbreviations, empty values and options that are passed twice."""
+    """Parser that rejects abbreviations and options that are passed twice."""
 
     def __init__(self, **options: Any) -> None:
         help_format = partial(argparse.RawDescriptionHelpFormatter, max_help_position=27, width=100)
@@ -57,13 +55,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """Reject empty values and a second value, and expand tildes, as in --output=~/FILE."""
-        if action.metavar != TEXT:
-            if "" in arg_strings:
-                raise argparse.ArgumentError(
-                    action, "got an empty string. Pass a value, or omit it"
-                )
-            arg_strings = [os.path.expanduser(w) if w[:2] == "~/" else w for w in arg_strings]
+        """Reject a second value of an option that is not repeatable."""
         if action.option_strings and not isinstance(action, argparse._AppendAction):
             if action.option_strings[0] in self.passed:
                 raise argparse.ArgumentError(action, "passed twice. Remove one of them")

@@ -44,7 +44,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    outputs.check_report(arguments, "attacks", arguments.file)
+    outputs.check_output(arguments, outputs.REPORTS, arguments.file)
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
             raise InputError(f"--lower-is-better {name} requires --scores {name}")
@@ -84,7 +84,7 @@ def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalS
 def _lines(results: Mapping[str, MetricResult], arguments: argparse.Namespace) -> Iterator[str]:
     """Yield a table per metric, an explanation of the columns, and the signatures."""
     for name, metric in results.items():
-        yield from outputs.layout(arguments)([name, *HEADER], list(_rows(metric)), left=2)
+        yield from outputs.aligned([name, *HEADER], list(_rows(metric)), left=2)
         yield ""
     yield (
         "Accuracy: fraction of cases in which the paraphrase scores better than the attacked "

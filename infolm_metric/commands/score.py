@@ -54,8 +54,6 @@ FORMATS: Mapping[str, outputs.Formats] = {
     "--explain": {"": "explanation", ".txt": "explanation"},
     "--engine ray": {".parquet": "ray"},
 }
-# Marks of files that may be replaced (outputs.check_output). A job checks its own output.
-MARKS: Mapping[str, str | None] = {"job": None, "table": '"pair"', "json": '"scores"'}
 RESCALED = "1 = best possible score, 0 = mean score of unrelated texts"
 USAGE = """\
 infolm score [options] TEXT REFERENCE [REFERENCE ...]
@@ -91,8 +89,6 @@ def run(arguments: argparse.Namespace) -> None:
     output_format = _output_format(arguments, source)
     settings = options.read_metrics(arguments)
     _check_metrics(arguments, settings, output_format)
-    if output_format != "ray":  # Ray writes a folder, which score_source checks
-        outputs.check_output(arguments, MARKS.get(output_format, ""), *source.files)
     if output_format == "explanation":
         _explain(arguments, source, settings[0])
     elif output_format in ("job", "ray"):
@@ -102,20 +98,18 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _output_format(arguments: argparse.Namespace, source: Source) -> str:
-    """Look up the output format, and reject options that conflict with it."""
+    """Check the files and return the output format. Reject options that conflict with it."""
     flag = arguments.view
     if arguments.engine == "ray":
         if flag not in ("", "--score-only"):
             raise InputError(f"{flag} cannot be combined with --engine ray. Omit it.")
         flag = "--engine ray"
-    output_format = outputs.find_format(arguments.output, FORMATS[flag], flag)
+    output_format = outputs.check_output(arguments, FORMATS[flag], *source.files, flag=flag)
     if arguments.restart and output_format != "job":
         raise InputError("--restart requires a job. Add -o SCORES.jsonl.")
     if arguments.workers is not None and output_format != "ray":
         raise InputError("--workers requires --engine ray")
     check_at_least("--workers", arguments.workers, 1)
-    if output_format == "ray" and not source.load:
-        raise InputError("--engine ray requires --data PATH or --dataset NAME")
     return output_format
 
 
@@ -226,25 +220,27 @@ def _write(
         return write([json.dumps(report, allow_nan=False)], output)
     if output_format == "table":
         separator = "\t" if output.lower().endswith(".tsv") else ","
-        # All strings are quoted, because most readers end a row at an unquoted carriage return.
-        table = _table(scored_rows(rows, columns), separator, csv.QUOTE_NONNUMERIC)
-        write([table], output)
+        write([_table(scored_rows(rows, columns), separator)], output)
         output = STANDARD_OUTPUT
     elif output_format == "per pair":
-        cells = {
-            name: [f"{x:.6g}" if isinstance(x, float) else x for x in column]
-            for name, column in columns.items()
-        }
-        pairs = scored_rows([("", {})] * len(rows), cells)
-        summary = [_table(pairs, "\t", csv.QUOTE_MINIMAL), *("# " + line for line in summary)]
+        summary = [*_per_pair(columns), *(f"# {line}" for line in summary)]
     write(summary, output)
 
 
-def _table(scored: Iterable[Mapping[str, object]], separator: str, quoting: int) -> str:
+def _per_pair(columns: Mapping[str, Sequence[float | str | None]]) -> Iterator[str]:
+    """Yield tab-separated lines with the number and the scores of each pair."""
+    yield "\t".join(["pair", *columns])
+    for number, values in enumerate(zip(*columns.values(), strict=True), 1):
+        cells = (f"{x:.6g}" if isinstance(x, float) else x or "" for x in values)
+        yield "\t".join([str(number), *cells])
+
+
+def _table(scored: Iterable[Mapping[str, object]], separator: str) -> str:
     """Return the rows as CSV with a header. Lists are written as JSON, which infolm can read."""
     rows, text = list(scored), io.StringIO()
     names = dict.fromkeys(name for row in rows for name in row)
-    options: dict[str, Any] = {"lineterminator": "\n", "quoting": quoting}
+    # All strings are quoted, because most readers end a row at an unquoted carriage return.
+    options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
     table = csv.DictWriter(text, names, delimiter=separator, **options)
     table.writeheader()
     for row in rows:

@@ -35,8 +35,6 @@ def add_texts(group: options.Group) -> None:
 def add_datasets(group: options.Group) -> None:
     options.add_columns(group)
     options.add_names(group, DATASET_OPTIONS)
-    text = "read the data set while it is being downloaded"
-    group.add_argument("--streaming", action="store_true", help=text)
 
 
 def parse_source(arguments: argparse.Namespace) -> Source:
@@ -60,11 +58,10 @@ def parse_source(arguments: argparse.Namespace) -> Source:
         return Source(label(parallel[0]), read, *columns, tuple(parallel))
     if table:
         read = partial(tables.read_rows, table)
-        load_table = partial(tables.TableFiles, (table,), tables.read_rows)
-        return Source(label(table), read, *columns, (table,), load_table)
+        return Source(label(table), read, *columns, (table,))
     name = arguments.dataset
     part = (arguments.dataset_config, arguments.split, arguments.dataset_revision)
-    load = cache(partial(tables.load_dataset, name, *part, arguments.streaming))
+    load = cache(partial(tables.load_dataset, name, *part))
     rows = partial(tables.dataset_rows, name, load)
     paths = (name,) if os.path.isdir(name) else ()
     return Source(name, rows, *columns, paths, load)
@@ -74,17 +71,14 @@ def check_input_mode(
     arguments: argparse.Namespace, texts: list[str], table: str | None, parallel: list[str]
 ) -> None:
     """Check that exactly one input mode is used, with only its own options."""
-    hint, baseline = "", arguments.rescale_with_baseline
-    if isinstance(baseline, str):  # may have been intended as a text or a table
-        hint = f". --rescale-with-baseline took {baseline!r} as its FILE, so put this option last."
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
-        raise InputError(f"{problem}. Pass either {INPUT_MODES}{hint}")
+        raise InputError(f"{problem}. Pass either {INPUT_MODES}.")
     if table and table.lower().removesuffix(".gz").endswith((".txt", ".text")):
         raise InputError(f"{table} is plain text, not a table. {FILES}")
     if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
         raise InputError("--candidate-column and --reference-column require --data or --dataset")
-    for flag in ("split", "dataset_config", "dataset_revision", "streaming"):
+    for flag in ("split", "dataset_config", "dataset_revision"):
         if getattr(arguments, flag) and not arguments.dataset:
             raise InputError(f"--{flag.replace('_', '-')} requires --dataset NAME")
     if parallel and not (arguments.candidates and parallel[1:]):
@@ -98,5 +92,5 @@ def check_input_mode(
     if len(texts) == 1:
         raise InputError(
             f"the candidate has no references, got only {texts[0]!r}. Add a reference. If this is "
-            f"the name of a table, check it, and pass a folder of tables with --dataset{hint}"
+            "the name of a table, check it, and pass a folder of tables with --dataset."
         )

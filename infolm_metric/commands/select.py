@@ -20,7 +20,7 @@ from infolm_metric.core import files
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
 
-COLUMN, SELECTED = "candidates", "selected"
+COLUMN = "candidates"
 USAGE = "infolm select [options] FILE"
 
 
@@ -38,7 +38,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    outputs.check_output(arguments, f'"{SELECTED}"', arguments.file, formats=outputs.JSON_LINES)
+    outputs.check_output(arguments, outputs.JSON_LINES, arguments.file)
     settings = options.read_settings(arguments.metric, arguments)
     rows = []
     for where, row in tables.read_rows(arguments.file):
@@ -52,5 +52,5 @@ def run(arguments: argparse.Namespace) -> None:
             f"{files.label(arguments.file)} has no rows. Add one row per list of candidates."
         )
     scorer = options.make_scorer(settings)
-    lines = (files.json_line({**row, SELECTED: scorer.select(texts)}) for row, texts in rows)
+    lines = (files.json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
     outputs.write(lines, arguments.output)

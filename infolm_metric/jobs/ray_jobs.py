@@ -7,26 +7,24 @@ scored. This module requires the `ray` extra.
 
 from __future__ import annotations
 
-import io
 import logging
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from json import JSONDecodeError
 from typing import Any
 
 import pyarrow
 import ray
-from pyarrow import csv, dataset, json, parquet
+from pyarrow import dataset, parquet
 from ray.data.datasource import BlockBasedFileDatasink
 
 from infolm_metric import metrics, tables
 from infolm_metric.core import baselines, files
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.core.inputs import Pairs, batches
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Summary, add_counts, warn
 from infolm_metric.core.signature import Signature
 from infolm_metric.jobs import resume
@@ -37,7 +35,6 @@ ROWS_PER_FILE = 1 << 14  # minimum number of rows in an output file, except for 
 BLOCK_BYTES = 1 << 17  # bytes of a block. A block is the smallest unit of work for an actor
 # Reading without a CPU of its own is not fused with scoring: one actor would score each file.
 READING: Mapping[str, Any] = {"num_cpus": 0}
-LOCAL = "Convert the file, or score it without --engine ray."
 
 
 def score_dataset(
@@ -91,8 +88,14 @@ def score_source(
 ) -> Summary:
     """Score pairs, and write the input columns and the scores to a new folder of Parquet files.
 
-    All workers must be able to read the source: a data set, a table or a folder of tables.
+    All workers must be able to read the source, a data set or a Parquet file.
     """
+    if not source.load and {*map(tables.file_ending, source.files)} != {".parquet"}:
+        raise InputError(
+            f"--engine ray reads Parquet files and data sets, not {source.name}. Convert it, for "
+            "example with pandas, or score it without --engine ray."
+        )
+    files.check_exists(source.files)
     if os.path.exists(output):  # Ray would add files to the folder
         raise InputError(f"{output} already exists. Choose a new folder.")
     start(verbose)
@@ -140,42 +143,11 @@ def start(verbose: bool = False) -> None:
 
 def _open_source(source: tables.Source) -> tuple[ray.data.Dataset, type[dict[str, Any]]]:
     """Return the data set of a source, and the type of its rows."""
-    data = source.load and source.load()
-    if not isinstance(data, tables.TableFiles):
+    if source.load:
+        data = source.load()
         return ray.data.from_huggingface(data), tables.row_type(data)
-    files.check_exists(data.paths, again=True)
-    paths = [os.path.abspath(path) for path in data.paths]  # for workers in other folders
-    ending = tables.file_ending(paths[0])
-    if ending == ".parquet":
-        return ray.data.read_parquet(paths, **READING), dict
-    # Ray would infer types, and change texts that look like dates.
-    schema = _find_schema(source)
-    options = {"file_extensions": None, "partitioning": None, **READING}
-    if ending not in tables.SEPARATORS:
-        parse = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
-        return ray.data.read_json(paths, parse_options=parse, **options), dict
-    separator = tables.find_separator(paths[0])
-    options["parse_options"] = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    convert = csv.ConvertOptions(column_types=schema, include_columns=schema.names)
-    return ray.data.read_csv(paths, convert_options=convert, **options), tables.Cells
-
-
-def _find_schema(source: tables.Source) -> pyarrow.Schema:
-    """Check all rows of text tables, and return the types of their columns."""
-    schema = pyarrow.schema([])
-    for rows in batches(source.rows(), COUNTED_PAIRS):
-        Pairs.of(map(source.pair, rows))  # checks the rows
-        names = dict.fromkeys(name for _, row in rows for name in row)
-        try:
-            types = {name: pyarrow.infer_type([row.get(name) for _, row in rows]) for name in names}
-            schemas = [schema, pyarrow.schema(types)]
-            schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
-            parquet.write_table(schema.empty_table(), io.BytesIO())  # can Parquet represent it?
-        except (pyarrow.ArrowException, OverflowError, UnicodeEncodeError) as error:
-            raise InputError(
-                f"{rows[0][0]} or later: a column needs one type, but {error}. {LOCAL}"
-            ) from None
-    return schema
+    paths = [os.path.abspath(path) for path in source.files]  # for workers in other folders
+    return ray.data.read_parquet(paths, **READING), dict
 
 
 @dataclass(frozen=True)
@@ -278,16 +250,11 @@ class _Totals:
 
 
 def _unwrap_error(error: BaseException, source: str) -> BaseException:
-    """Return the InputError or OSError that Ray wrapped, without Ray's advice, or the error itself.
-
-    Errors of Ray's readers, in tables that infolm can read, become InputErrors.
-    """
+    """Return the InputError or OSError that Ray wrapped, without Ray's advice, or the error."""
     inner: Any = error
     while isinstance(inner, ray.exceptions.RayError):
         inner = getattr(inner, "cause", None) or inner.__cause__
-    message = str(inner).partition("\nFailed to ")[0]
     if isinstance(inner, InputError | OSError):
+        message = str(inner).partition("\nFailed to ")[0]
         return type(inner)(f"{source}: {message}")
-    if isinstance(inner, pyarrow.ArrowException | JSONDecodeError) or "read CSV" in message:
-        return InputError(f"{source}: Ray cannot read the file ({message}). {LOCAL}")
     return error

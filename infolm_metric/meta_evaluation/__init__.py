@@ -12,13 +12,12 @@ from .correlations import (
     pearson,
     spearman,
 )
-from .estimation import Interval, MeanEstimate, estimate_mean, expected_width, select_ids
+from .estimation import Interval, MeanEstimate, estimate_mean
 from .ratings import Ratings, read_ratings
 from .significance import (
     approximate_randomization,
     compare_metrics,
     holm,
-    paired_bootstrap,
     soft_pairwise_accuracy,
     williams_test,
 )
@@ -35,13 +34,10 @@ __all__ = [
     "compare_metrics",
     "correlation",
     "estimate_mean",
-    "expected_width",
     "holm",
     "kendall",
-    "paired_bootstrap",
     "pearson",
     "read_ratings",
-    "select_ids",
     "soft_pairwise_accuracy",
     "spearman",
     "williams_test",

@@ -114,7 +114,6 @@ def agreement(
     *,
     against: Sequence[str] = (),
     length: np.ndarray | None = None,
-    levels: Sequence[str] = (),
     resamples: int = significance.RESAMPLES,
     seed: int = 0,
 ) -> AgreementTable:
@@ -133,7 +132,6 @@ def agreement(
         against: name or names of metrics to test the other metrics against.
         length: the text lengths, same shape. If the lengths differ, the metric "length", tests
             against this metric, and partial correlations given length are added.
-        levels: "system", "segment" or a list of both (default: all levels that are defined).
         resamples: number of resamples for intervals and p-values, >= 1.
         seed: random seed for the resamples.
 
@@ -158,9 +156,6 @@ def agreement(
     for name, grid in named_grids.items():
         check_varies(name, grid)
     has_systems = np.ndim(next(iter(human.values()))) > 1
-    levels = tuple(dict.fromkeys([levels] if isinstance(levels, str) else levels))
-    correlations.check_levels(levels, has_systems)
-    levels = levels or (correlations.LEVELS if has_systems else ("segment",))
     against = comparison_metrics(against, metrics, length)
     if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
@@ -180,7 +175,7 @@ def agreement(
         # Without systems, the rows are the texts.
         draws = significance.draw(rows, columns, resamples, seed, both=has_systems)
         scores = dict(zip(metrics, grids[1:], strict=True))
-        for level in levels:
+        for level in correlations.LEVELS if has_systems else ("segment",):
             accuracy = accuracies.get(level)
             cells += _compute_cells(criterion, level, grids[0], scores, against, draws, accuracy)
     return AgreementTable(tuple(cells), systems, samples, dropped, against, resamples, seed)

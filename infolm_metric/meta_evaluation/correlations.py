@@ -225,8 +225,7 @@ def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
     columns = present.all(0)
     if not columns.any():
         raise InputError(
-            "no sample has scores for every system. Use --exclude-system to exclude systems that "
-            "lack scores (in Python: exclude_systems)."
+            "no sample has scores for every system. Remove the rows of systems that lack scores."
         )
     return [grid[:, columns] for grid in grids], int((~columns).sum())
 

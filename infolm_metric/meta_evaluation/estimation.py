@@ -2,8 +2,7 @@
 
 `estimate_mean` implements prediction-powered inference with a tuned metric weight (PPI++,
 Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453). The rated rows must be a random sample of all
-rows, or the sample that `select_ids` selects. The estimand is the mean over the population from
-which the rows are sampled.
+rows. The estimand is the mean over the population from which the rows are sampled.
 """
 
 from __future__ import annotations
@@ -14,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from infolm_metric.core.checks import InputError, check_whole
+from infolm_metric.core.checks import InputError
 from infolm_metric.meta_evaluation.significance import CONFIDENCE
 
-STRATA = 10
-MINIMUM = 3  # minimum number of ratings for a slope and residuals
 QUANTILE = (1 + CONFIDENCE) / 2
 Z = float(ndtri(QUANTILE))
 
@@ -138,47 +135,3 @@ def _interval(mean: float, changes: np.ndarray, extra: float, freedom: int) -> I
     center = float(mean) + deviation * skewness * (2 * Z**2 + 1) / 6
     half = deviation * float(stdtrit(freedom, QUANTILE))
     return Interval(float(mean), center - half, center + half)
-
-
-def select_ids(scores: np.ndarray, count: int, seed: int = 0) -> list[int]:
-    """Select ids to rate, in the same proportion from each decile of the metric scores.
-
-    `estimate_mean`, which assumes a simple random sample, is valid for this sample: each id has the
-    same probability of selection, and the variance is no larger than for a simple random sample.
-    `scores` are the ids' mean metric scores, float64 [ids]. `count` is from 3 to the number of ids.
-    `seed` is the random seed. The result contains the indices of the selected ids in ascending
-    order.
-
-    >>> sorted(index // 10 for index in select_ids(np.arange(100.0), 10))
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    """
-    check_count(count, len(scores))
-    random = np.random.default_rng(check_whole("seed", seed, least=0))
-    strata = np.array_split(np.argsort(scores, kind="stable"), STRATA)
-    shuffled = np.concatenate([random.permutation(stratum) for stratum in strata])
-    # Equal steps from a random start take the same fraction of each stratum.
-    places = (np.arange(count) + random.random()) * len(scores) / count
-    return sorted(shuffled[places.astype(int)].tolist())
-
-
-def check_count(count: int, ids: int) -> None:
-    """Check that `count` is between 3 and the number of ids."""
-    check_whole("number of ids to rate", count, least=MINIMUM)
-    if count > ids:
-        raise InputError(f"number of ids to rate must be at most {ids} (all ids), got {count}")
-
-
-def expected_width(rated: int, rows: int, correlation: float) -> float:
-    """Return the expected width of the estimate's interval, in standard deviations of the ratings.
-
-    `rated` (at least 3) of `rows` rows are rated. `correlation` is the assumed Pearson correlation
-    between ratings and metric, from -1 to 1. 0 gives the interval from the ratings alone.
-
-    >>> round(expected_width(100, 1000, 0.6), 3)
-    0.33
-    """
-    freedom, variance = rated - 1, 1 / rated
-    if correlation:
-        freedom = rated - 2
-        variance = (1 - correlation**2 * (1 - rated / rows)) / freedom
-    return 2 * float(stdtrit(freedom, QUANTILE)) * math.sqrt(variance)

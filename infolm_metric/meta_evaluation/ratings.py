@@ -12,11 +12,9 @@ an id occurs twice, because texts for the same sample are not independent.
 
 from __future__ import annotations
 
-import ast
-import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -26,8 +24,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from infolm_metric.core.checks import InputError, check_known
-from infolm_metric.core.inputs import as_list
+from infolm_metric.core.checks import InputError
 from infolm_metric.tables import Row, parse_pair, read_rows
 
 # Default column of human scores in rows without systems.
@@ -98,8 +95,6 @@ def read_ratings(
     id_column: str | None = None,
     candidate_column: str | None = None,
     reference_columns: Sequence[str] = (),
-    exclude_systems: Sequence[str] = (),
-    exclude_ids: Sequence[str] = (),
     texts: bool = True,
     correlated: bool = True,
 ) -> Ratings:
@@ -119,8 +114,6 @@ def read_ratings(
         id_column: column of sample ids (default: "id").
         candidate_column: column of texts (default: "prediction" or "candidate").
         reference_columns: columns of references (default: "references" or "reference").
-        exclude_systems: systems to skip. Each must occur in at least one row.
-        exclude_ids: samples to skip. Each must occur in at least one row.
         texts: False to skip the texts, which may then be missing.
         correlated: False to accept data without a defined correlation: a single system, or scores
             that are all equal or missing.
@@ -131,8 +124,8 @@ def read_ratings(
 
     Raises:
         InputError: a column is missing or has a similar name, a score is not a finite number, two
-            rows have the same system and sample, there are fewer than two systems or samples, all
-            scores of a criterion or metric are equal, or a system or id to exclude does not occur.
+            rows have the same system and sample, there are fewer than two systems or samples, or
+            all scores of a criterion or metric are equal.
 
     >>> rows = [{"system": s, "id": "1", "prediction": "a cat", "references": ["the cat"],
     ...          "human": {"fluency": 80}} for s in ("A", "A")]
@@ -140,18 +133,13 @@ def read_ratings(
     Traceback (most recent call last):
     infolm_metric.InputError: row 2: system 'A' already has a text for id '1' in row 1. Remove ...
     """
-    exclusions = {
-        "system": {*map(_format_name, as_list("exclude_systems", exclude_systems))},
-        "id": {*map(_format_name, as_list("exclude_ids", exclude_ids))},
-    }
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_locate_rows(rows))
     used = {*(criteria or ()), *metrics, candidate_column, *reference_columns}
     columns = [name for name in _columns(table) if name not in used - {"system", "id"}]
-    system = _find_system(file, columns, system_column, bool(exclusions["system"]))
-    sample = id_column or ("id" if system or exclusions["id"] or "id" in columns else None)
-    independent = system_column is False
-    outputs, human_texts = _select_rows(table, system, sample, exclusions, independent)
+    system = _find_system(file, columns, system_column)
+    sample = id_column or ("id" if system or "id" in columns else None)
+    outputs, human_texts = _select_rows(table, system, sample, system_column is False)
     table = list(outputs.values())
     pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table if texts]
     systems, samples = (list(dict.fromkeys(key[axis] for key in outputs)) for axis in (0, 1))
@@ -193,23 +181,10 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
             raise InputError(f"{where} must be a dictionary, got {type(row).__name__}")
         flat = {str(name): value for name, value in row.items()}
         for group in ("human", "metrics"):
-            if scores := _parse_mapping(where, group, flat.get(group)):
-                del flat[group]
+            if isinstance(flat.get(group), Mapping):
+                scores = flat.pop(group)
                 flat |= {f"{group}.{name}": value for name, value in scores.items()}
         yield where, flat
-
-
-def _parse_mapping(where: str, group: str, value: object) -> Mapping[str, Any]:
-    """Return the mapping in a cell. A string can contain a JSON or Python dictionary."""
-    if isinstance(value, str) and value.startswith("{"):
-        for parse in (json.loads, ast.literal_eval):
-            with suppress(SyntaxError, TypeError, ValueError):
-                return dict(parse(value))
-        raise InputError(
-            f"{where}: {group!r} must be a JSON or Python dictionary, got {value!r}. Or use "
-            f"one column per score, named {group}.NAME."
-        )
-    return value if isinstance(value, Mapping) else {}
 
 
 def _columns(table: Iterable[Row]) -> list[str]:
@@ -217,7 +192,7 @@ def _columns(table: Iterable[Row]) -> list[str]:
 
 
 def _find_system(
-    file: str, columns: Sequence[str], column: str | Literal[False] | None, required: bool
+    file: str, columns: Sequence[str], column: str | Literal[False] | None
 ) -> str | None:
     """Find the column of systems, or None if there is none. A similar name is an error."""
     if column is not None:
@@ -229,47 +204,40 @@ def _find_system(
             f"--system-column {similar} (in Python: system_column={similar!r}). Otherwise, "
             f"{INDEPENDENT}."
         )
-    return "system" if required or "system" in columns else None
+    return "system" if "system" in columns else None
 
 
 def _select_rows(
-    table: Sequence[Row],
-    system_column: str | None,
-    id_column: str | None,
-    exclusions: Mapping[str, Collection[str]],
-    independent: bool,
+    table: Sequence[Row], system_column: str | None, id_column: str | None, independent: bool
 ) -> tuple[dict[tuple[str, str], Row], int]:
     """Return the system outputs by (system, sample), and the number of human texts.
 
     If the rows are `independent`, each one is a sample, regardless of its id.
     """
-    numbers = [str(number) for number in range(1, len(table) + 1)]
-    systems = [_parse_name(*row, system_column) if system_column else "" for row in table]
-    ids = [_parse_name(*row, id_column) for row in table] if id_column else numbers
-    for (role, values), names in zip(exclusions.items(), (systems, ids), strict=True):
-        for value in sorted(values):
-            check_known(f"{role} to exclude", value, list(dict.fromkeys(names)))
     texts: dict[tuple[str, str], Row] = {}
     human_texts = 0
-    for system, sample, number, row in zip(systems, ids, numbers, table, strict=True):
-        key = (system, number if independent else sample)
+    for number, row in enumerate(table, 1):
+        system = _parse_name(*row, system_column) if system_column else ""
+        sample = _parse_name(*row, id_column) if id_column else str(number)
+        key = (system, str(number) if independent else sample)
         if _is_human(*row):
             human_texts += 1
-        elif system not in exclusions["system"] and sample not in exclusions["id"]:
-            if key in texts:
-                problem, remedy = f"system {system!r} already has a text", "Remove one of them"
-                if not system_column:
-                    problem = "no column is named 'system', but there is already a text"
-                    remedy = "If several systems wrote these texts, pass --system-column NAME (in "
-                    remedy += f"Python: system_column). Otherwise, {INDEPENDENT}"
-                raise InputError(
-                    f"{row[0]}: {problem} for {id_column} {sample!r} in {texts[key][0]}. {remedy}."
-                )
-            texts[key] = row
+            continue
+        if key in texts:
+            problem, remedy = f"system {system!r} already has a text", "Remove one of them"
+            if not system_column:
+                problem = "no column is named 'system', but there is already a text"
+                remedy = "If several systems wrote these texts, pass --system-column NAME (in "
+                remedy += f"Python: system_column). Otherwise, {INDEPENDENT}"
+            raise InputError(
+                f"{row[0]}: {problem} for {id_column} {sample!r} in {texts[key][0]}. {remedy}."
+            )
+        texts[key] = row
     return texts, human_texts
 
 
 def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
+    """Return a system name or a sample id. Whole numbers are written without a decimal point."""
     if column not in row:
         raise InputError(
             f"{where}: no column {column!r}. Select the columns with --system-column and "
@@ -280,16 +248,7 @@ def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
         raise InputError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
-    return _format_name(value)
-
-
-def _format_name(value: object) -> str:
-    """Format a system name or a sample id as a string.
-
-    >>> _format_name("1.0"), _format_name(1.0), _format_name(1)
-    ('1.0', '1', '1')
-    """
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+    return str(int(value) if isinstance(value, float) else value)
 
 
 def _is_human(where: str, row: Mapping[str, object]) -> bool:

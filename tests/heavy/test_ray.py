@@ -10,7 +10,6 @@ from infolm_metric import InfoLMScorer, InfoLMSettings, InputError, MENLIScorer
 from infolm_metric.commands.main import main
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.metrics import METRICS
-from infolm_metric.tables import Source, TableFiles, read_rows
 from tests import typed_rows
 from tests.nearly_equal import assert_text_nearly_equal
 from tests.paraphrases import PARAPHRASES
@@ -98,8 +97,8 @@ def test_worker_with_different_settings_is_rejected():
 def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, capsys, monkeypatch):
     monkeypatch.setattr("infolm_metric.jobs.ray_jobs.RAY_BATCH", 40)
     blank = [{**row, "references": ["", *row["references"]]} for row in ROWS]
-    write_lines(Path("pairs.jsonl"), blank)
-    arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), "pairs.jsonl"]
+    parquet.write_table(Table.from_pylist(blank), "pairs.parquet")
+    arguments = ["score", "--engine", "ray", "--model", str(tiny_bert), "pairs.parquet"]
     assert main([*arguments, "-o", "scores.parquet"]) == 0
     expected = score_alone(InfoLMScorer, model_name_or_path=str(tiny_bert))
     shown, errors = capsys.readouterr()
@@ -116,97 +115,44 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     assert "scores.parquet already exists. Choose a new folder" in capsys.readouterr().err
 
 
-INPUTS = [
-    ("--data", "text.tsv.gz", "file"),
-    ("--data", "names.jsonl.gz", "file"),
-    ("--data", "nested.jsonl", "file"),
-    ("--data", "uniform.parquet", "file"),
-    ("--dataset", "uniform.csv.gz", "folder"),
-    ("--dataset", "uniform.jsonl", "folder"),
-]
-
-
-@pytest.mark.parametrize(("option", "name", "form"), INPUTS)
-def test_texts_and_columns_come_out_as_they_went_in(cluster, monkeypatch, option, name, form):
+@pytest.mark.parametrize(
+    ("option", "path"), [("--data", "folder/a.parquet"), ("--dataset", "folder")]
+)
+def test_texts_and_columns_come_out_as_they_went_in(cluster, monkeypatch, capsys, option, path):
     monkeypatch.setitem(METRICS, "toy", TOY)
-    rows, folder = typed_rows.TABLES[name], Path("folder")
-    folder.mkdir()
-    typed_rows.write_table(folder / name, rows)
-    path = str(folder if form == "folder" else folder / name)
-    assert main([*ONE_WORKER, "--metric", "toy", option, path, "-o", "scores.parquet"]) == 0
-    table = parquet.read_table("scores.parquet")
-    columns = {column: None for row in rows for column in row}
-    assert table.column_names == [*columns, "toy"]
-    for column in columns:
-        assert table[column].to_pylist() == [row.get(column) for row in rows]
-
-
-def test_scores_and_means_do_not_depend_on_the_engine(cluster, monkeypatch, capsys):
-    monkeypatch.setitem(METRICS, "toy", TOY)
-    write_lines(Path("a.jsonl"), [*typed_rows.NESTED_ROWS, *typed_rows.OTHER_NAMES])
-    assert main(["score", "--metric", "toy", "a.jsonl"]) == 0
+    rows = typed_rows.TABLES["uniform.parquet"]
+    Path("folder").mkdir()
+    typed_rows.write_table(Path("folder/a.parquet"), rows)
+    assert main(["score", "--metric", "toy", option, path]) == 0
     alone = capsys.readouterr().out
-    assert main([*ONE_WORKER, "--metric", "toy", "a.jsonl", "-o", "a.parquet"]) == 0
+    assert main([*ONE_WORKER, "--metric", "toy", option, path, "-o", "scores.parquet"]) == 0
     assert_text_nearly_equal(capsys.readouterr().out, alone)
-    assert main(["score", "--metric", "toy", "--dataset", "a.parquet"]) == 2  # column exists
-
-
-class AddProcess:
-    """Actor that adds the number of its process to each row."""
-
-    def __call__(self, rows):
-        return {**rows, "worker": [os.getpid()] * len(rows["id"])}
-
-
-@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
-def test_rows_of_one_file_are_shared_in_small_blocks(cluster, name):
-    from infolm_metric.jobs.ray_jobs import _open_source, start
-
-    start()
-    rows = [{"id": str(i), "prediction": "a" * 100, "reference": "b"} for i in range(5000)]
-    typed_rows.write_table(Path(name), rows)
-    files = TableFiles((name,), read_rows)
-    dataset, _ = _open_source(Source(name, files.rows, load=lambda: files))
-    pool = ray.data.ActorPoolStrategy(size=1)
-    output = dataset.map_batches(AddProcess, compute=pool, num_cpus=1).materialize()
-    assert [row["id"] for row in output.take_all()] == [row["id"] for row in rows]
-    assert output.num_blocks() >= 4  # with scoring fused into reading, there would be one
+    table = parquet.read_table("scores.parquet")
+    assert table.column_names == [*rows[0], "toy"]
+    for column in rows[0]:
+        assert table[column].to_pylist() == [row[column] for row in rows]
 
 
 INVALID = [
-    (["pairs.jsonl", "-o", "scores.jsonl"], "with --engine ray: its name must end in .parquet"),
-    (["--data", "pairs.txt", "-o", "scores.parquet"], "pairs.txt is plain text, not a table"),
-    (["--data", "pipe.jsonl", "-o", "scores.parquet"], "pipe.jsonl can be read only once"),
-    (["--data", "damaged.jsonl", "-o", "scores.parquet"], "damaged.jsonl, line 1: not valid JSON"),
-    (["wrong.jsonl", "-o", "scores.parquet"], "line 2: 'prediction' must be a string, got None"),
-    (["old.jsonl", "-o", "scores.parquet"], "column 'infolm' already exists"),
-    (["--data", "empty.jsonl", "-o", "scores.parquet"], "empty.jsonl has no rows. Add one row"),
-    (["--data", "mark.jsonl", "-o", "scores.parquet"], "score it without --engine ray"),
-    *(
-        (["--data", f"{kind}.jsonl", "-o", "scores.parquet"], "score it without --engine ray")
-        for kind in ("list", "type", "large", "empty_object", "surrogate")
-    ),
+    (["pairs.parquet", "-o", "scores.jsonl"], "with --engine ray: its name must end in .parquet"),
+    (["pairs.jsonl", "-o", "scores.parquet"], "Parquet files and data sets, not pairs.jsonl"),
+    (["a", "b", "-o", "scores.parquet"], "Parquet files and data sets, not arguments"),
+    (["no.parquet", "-o", "scores.parquet"], "cannot read no.parquet"),
+    (["wrong.parquet", "-o", "scores.parquet"], "'prediction' must be a string"),
+    (["old.parquet", "-o", "scores.parquet"], "column 'infolm' already exists"),
+    (["empty.parquet", "-o", "scores.parquet"], "empty.parquet has no rows. Add one row"),
 ]
-# Values that no column of Parquet can hold together with "a" or alone.
-ODD = {"list": [["a"], "a"], "type": [1, "a"], "large": [1 << 70], "empty_object": [{}]}
-ODD |= {"surrogate": ["\ud800"]}
 
 
 @pytest.mark.parametrize(("arguments", "message"), INVALID)
 def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
     write_lines(Path("pairs.jsonl"), ROWS)
-    write_lines(Path("old.jsonl"), [{**row, "infolm": 0.5} for row in ROWS])
-    write_lines(Path("wrong.jsonl"), [ROWS[0], {**ROWS[1], "prediction": None}])
-    Path("pairs.txt").write_text("a\n")
-    Path("empty.jsonl").touch()
-    Path("damaged.jsonl").write_text("text")
-    Path("mark.jsonl").write_text('\ufeff{"prediction": "a", "reference": "b"}\n')
-    for name, values in ODD.items():
-        rows = [{"prediction": "a", "reference": "a", "x": value} for value in values]
-        write_lines(Path(f"{name}.jsonl"), rows)
-    os.mkfifo("pipe.jsonl")
-    assert (
-        main(["score", "--engine", "ray", "--model", "bundled", "--idf", "none", *arguments]) == 2
-    )
+    tables = {"pairs": ROWS, "old": [{**row, "infolm": 0.5} for row in ROWS]}
+    tables["wrong"] = [{**ROWS[0], "prediction": 5}]
+    for name, rows in tables.items():
+        parquet.write_table(Table.from_pylist(rows), f"{name}.parquet")
+    parquet.write_table(Table.from_pylist(ROWS).slice(0, 0), "empty.parquet")
+    command = ["score", "--engine", "ray", "--model", "bundled", "--idf", "none", *arguments]
+    assert main(command) == 2
     assert message in capsys.readouterr().err
     assert not Path("scores.parquet").exists()

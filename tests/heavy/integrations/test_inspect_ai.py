@@ -1,6 +1,5 @@
 """Inspect logs scored as documented have the same scores as `compute` returns."""
 
-import json
 import math
 import os
 import statistics
@@ -17,7 +16,6 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.scorer import match
 
 from infolm_metric import MENLI, AnswerCheck, InfoLM, InfoLMSettings, InputError
-from infolm_metric.commands.main import main
 from infolm_metric.integrations.inspect_ai import answer_check, baryscore, bertscore, infolm, menli
 from tests.integration_files import ANSWERS, write_shown
 from tests.random_pairs import random_pairs
@@ -90,23 +88,6 @@ def test_documented_task_reports_the_verdicts(documents, monkeypatch, tmp_path):
     references = [row["aliases"] for row in ANSWERS]
     assert_equal(logs[0], AnswerCheck(), references)
     assert scores == [sample.scores["answer_check"] for sample in logs[1].samples]
-
-
-def test_logs_are_compared_by_command(documents, monkeypatch, tmp_path, capsys):
-    monkeypatch.syspath_prepend(tmp_path)
-    import questions
-
-    answers = [["Armstrong.", "Sydney.", "Raphael."], ["Armstrong.", "Canberra.", "Leonardo."]]
-    logs = [evaluate(questions.questions(), texts, log_dir=str(tmp_path)) for texts in answers]
-    paths = [log.location for log in logs]
-    command = ["compare", "--from", "inspect", *paths, "--metric", "answer_check", "--json"]
-    assert main(command) == 0
-    systems = json.loads(capsys.readouterr().out)["systems"]["answer_check"]
-    for system, texts in zip(systems, answers, strict=True):
-        expected = AnswerCheck().compute(
-            predictions=texts, references=[row["aliases"] for row in ANSWERS]
-        )
-        assert system["mean"] == pytest.approx(expected["answer_check"])
 
 
 def test_existing_log_can_be_scored_again(documents):

@@ -1,10 +1,6 @@
 """Documented tasks for lm-evaluation-harness report the score that `compute` returns."""
 
 import doctest
-import json
-import shutil
-import subprocess
-import sys
 
 import lm_eval
 import numpy as np
@@ -13,8 +9,7 @@ import torch
 import transformers
 from lm_eval.tasks import TaskManager
 
-from infolm_metric import MENLI, AnswerCheckScorer, BERTScorer, InfoLM, InputError
-from infolm_metric.commands.main import main
+from infolm_metric import MENLI, AnswerCheckScorer, InfoLM, InputError
 from infolm_metric.integrations import lm_eval as integration
 from infolm_metric.integrations.lm_eval import FRACTIONS, aggregation, check_answer
 from tests.integration_files import ANSWERS, write_shown
@@ -112,25 +107,6 @@ def test_a_metric_of_answers_becomes_four_metrics(language_model, tmp_path, monk
     assert numbers["answer_check,none"] == pytest.approx(expected["answer_check"], abs=1e-6)
     fractions = [numbers[f"{name},none"] for name in FRACTIONS]
     assert sum(fractions) == pytest.approx(1 - expected["verdicts"].count(None) / 3)
-
-
-def test_logs_are_compared_by_command(language_model, tmp_path, monkeypatch, capsys):
-    write_shown(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    command = ["lm_eval", "run", "--model", "hf", "--model_args", f"pretrained={language_model}"]
-    command += ["--include_path", ".", "--tasks", "summaries", "--output_path", "logs", "--device"]
-    command += ["cpu", "--log_samples"]
-    subprocess.run([sys.executable, "-m", *command], check=True, capture_output=True)
-    (log,) = tmp_path.glob("logs/**/samples_summaries_*.jsonl")
-    shutil.copy(log, "other.jsonl")
-    capsys.readouterr()
-    metric = ("--metric", "bertscore", "--model", "bundled", "--json")
-    assert main(["compare", "--from", "lm-eval", str(log), "other.jsonl", *metric]) == 0
-    one, other = json.loads(capsys.readouterr().out)["systems"]["bertscore"]
-    rows = [json.loads(line) for line in log.read_text().splitlines()]
-    outputs, targets = [row["filtered_resps"][0] for row in rows], [row["target"] for row in rows]
-    expected = BERTScorer(model_name_or_path="bundled").score(outputs, targets)["bertscore"]
-    assert one["mean"] == other["mean"] == pytest.approx(expected) and other["p_value"] == 1
 
 
 def test_verdict_is_counted_for_the_document():

@@ -47,23 +47,17 @@ def test_idf_table_of_the_references_gives_the_same_scores_as_the_references(inf
 def test_baseline_covers_every_measure_and_rescales_scores(infolm_output):
     Path("corpus.txt").write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
     output = infolm_output("baseline", "corpus.txt", "--pairs", 50, "-o", "b")
-    lines = output.splitlines()
-    assert len(lines) == 19 and lines[-1] == f"baseline: {Baseline.load('b')}"
-    assert "infolm, uniform weights: " in output
+    assert output.startswith(f"baseline: {Baseline.load('b')} (")
     arguments = ("score", "the cat sat", "a dog", "--rescale-with-baseline", "b", "--json")
     result = json.loads(infolm_output(*arguments, "-m", "l1"))
     assert result["rescaled"] < 1 and f"|baseline:{Baseline.load('b')}|" in result["signature"]
-    output = infolm_output("baseline", "corpus.txt", "--metric", "toy", "-o", "b")
-    assert output.startswith("toy, uniform weights: ")
 
 
 def test_a_baseline_of_a_combination_covers_the_other_metric(infolm_output, tiny_bert, tiny_nli):
     Path("corpus.txt").write_text("\n".join(f"the cat {i} sat {i * i}" for i in range(50)))
     combination = ("--metric", "menli", "--model", f"menli={tiny_nli()}", "--combine-with")
     combination += ("bertscore", "--combine-model", tiny_bert, "--combine-layers", 1)
-    output = infolm_output("baseline", "corpus.txt", *combination, "--pairs", 20, "-o", "b")
-    assert "\nbertscore, uniform weights: " in f"\n{output}"
-    assert "\nmenli+bertscore, uniform weights: " in output
+    infolm_output("baseline", "corpus.txt", *combination, "--pairs", 20, "-o", "b")
     options = ("--combine-baseline", "b", "--rescale-with-baseline", "b", "--json")
     result = json.loads(infolm_output("score", "the cat sat", "a dog", *combination, *options))
     assert "|bertscore.baseline:file-" in result["signature"] and "rescaled" in result

@@ -75,13 +75,13 @@ def test_correlate_reports_the_results_of_agreement(correlate, tiny_bert):
 
 
 def test_several_metrics_are_correlated_in_one_table(correlate):
-    both = ("--metric", "infolm", "--metric", "toy", "--idf", "none", "--level", "segment")
+    both = ("--metric", "infolm", "--metric", "toy", "--idf", "none")
     report = json.loads(correlate("rows.jsonl", *both, "--json"))
     names = list(dict.fromkeys(cell["metric"] for cell in report["agreement"]))
     assert names == ["infolm", "toy", "bleu", "ter", "length"]
     directions = {name: entry["higher_is_better"] for name, entry in report["metrics"].items()}
     assert directions == {"infolm": False, "toy": True}
-    alone = json.loads(correlate("rows.jsonl", "--metric", "toy", "--json", "--level", "segment"))
+    alone = json.loads(correlate("rows.jsonl", "--metric", "toy", "--json"))
     toy = [
         [cell for cell in part["agreement"] if cell["metric"] == "toy"] for part in (report, alone)
     ]
@@ -140,13 +140,13 @@ def test_few_systems_or_texts_trigger_a_warning(infolm, rows, count, unit):
     assert not unit or f"got {count} {unit}" in errors
 
 
-def test_excluded_samples_and_human_texts_are_reported(correlate):
+def test_dropped_samples_and_human_texts_are_reported(correlate):
     gap = [dict(row) for row in ROWS]
     gap[3] = {**gap[3], "human": {"fluency": None, "coverage": 50}}
     person = {**gap[0], "system": "person", "prediction": None, "is_human": True}
     write_lines(Path("rows.jsonl"), [*gap, person])
-    output = correlate("rows.jsonl", "--no-metric", "--level", "system")
-    assert "fluency: 1 sample dropped" in output and "Segment level" not in output
+    output = correlate("rows.jsonl", "--no-metric")
+    assert "fluency: 1 sample dropped" in output
     assert "Skipped 1 human-written texts." in output
 
 
@@ -160,7 +160,6 @@ def test_error_for_constant_scores_names_the_metric_and_no_column(infolm_error):
 SAME_NAME = [{**row, "metrics": {"infolm": 1.0 * i}} for i, row in enumerate(ROWS)]
 INVALID = [
     (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no score 'clarity' in 'human'"),
-    (ROWS, ["--exclude-system", "good", "--exclude-id", "0", "--scores", "x"], "no score 'x' in"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
     (ROWS, ["--resamples", "0"], "--resamples must be at least 1"),
     (ROWS, ["--seed", "-1"], "--seed must be at least 0"),
@@ -169,7 +168,6 @@ INVALID = [
     (ROWS, ["--rescale-with-baseline"], "unrecognized arguments: --rescale-with-baseline"),
     ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: system 'good' already has a text for id '0'"),
     (SAME_NAME, [], "two metrics are named 'infolm'"),
-    (ROWS_WITHOUT_SYSTEMS, ["--level", "system"], "requires a system for each row"),
     (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric requires another metric's scores"),
 ]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from infolm_metric.commands.estimate import _cell
-from infolm_metric.meta_evaluation import Interval, estimate_mean, select_ids
+from infolm_metric.meta_evaluation import Interval, estimate_mean
 from tests.random_pairs import write_lines
 from tests.toy import ToyScorer
 
@@ -74,7 +74,6 @@ def test_estimate_reports_the_results_of_estimate_mean(report, no_model):
     assert (pair["systems"], pair["criterion"]) == (["good", "weak"], "fluency")
     differences = HUMAN["good"] - HUMAN["weak"], BLEU["good"] - BLEU["weak"]
     assert pair["estimate"] == ends(estimate_mean(*differences).estimate)
-    assert result == {**report("rows.jsonl", "--no-metric")}
 
 
 def test_texts_are_scored_with_the_selected_metric(report):
@@ -133,8 +132,8 @@ def test_fewer_than_30_ratings_trigger_a_warning(infolm, rated, warns):
 def test_equal_ratings_have_no_interval(infolm):
     rows = [{**row, "human": {"fluency": 5}} if "human" in row else row for row in ROWS]
     write_lines(Path("rows.jsonl"), rows)
-    code, output, errors = infolm("estimate", "rows.jsonl", "--scores", "bleu", "--json")
-    assert code == 0 and "have no interval" in errors
+    code, output, _ = infolm("estimate", "rows.jsonl", "--scores", "bleu", "--json")
+    assert code == 0
     cell = json.loads(output)["systems"]["good"]["fluency"]["bleu"]
     nothing = {"mean": 5.0, "low": None, "high": None}
     assert cell["ratings"] == cell["estimate"] == nothing
@@ -143,30 +142,12 @@ def test_equal_ratings_have_no_interval(infolm):
     assert _cell(Interval(math.nan)) == "-"
 
 
-def test_a_plan_selects_ids_by_the_mean_score_over_systems(report, no_model):
-    unrated = [{key: row[key] for key in row if key != "human"} for row in ROWS]
-    write_lines(Path("rows.jsonl"), unrated)
-    arguments = ("rows.jsonl", "--scores", "bleu", "--plan", "40")
-    plan = report(*arguments, "--seed", "3")["plan"]
-    expected = select_ids((BLEU["good"] + BLEU["weak"]) / 2, 40, seed=3)
-    assert plan["ids"] == [str(index) for index in expected]
-    assert (plan["rows"], plan["seed"], plan["correlation"]) == (SAMPLES, 3, 0.5)
-    assert plan["width"] < plan["ratings_width"]
-    assert report(*arguments, "--correlation", "0.9")["plan"]["width"] < plan["width"]
-
-
 BY_TOY = ["--metric", "toy"]
 REJECTED = [
     (ROWS, ["--scores", "ter"], "no score 'ter' in 'metrics'"),
     (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
-    (ROWS, ["--plan", "121"], "at most 120 (all ids), got 121"),
-    (ROWS, ["--plan", "40", "--correlation", "1.5"], "--correlation must be in [-1, 1], got 1.5"),
-    (ROWS, ["--plan", "40", "--seed", "-1"], "--seed must be at least 0, got -1"),
-    (ROWS, ["--plan", "40", "-m", "l1", "-m", "l2"], "single score, got infolm_l1_distance, "),
-    (ROWS, ["--plan", "40", *BY_TOY, "--metric", "infolm"], "single score, got toy, infolm"),
     (ROWS, ["--source-column", "a"], "unrecognized arguments: --source-column"),
     ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
-    ([{**row, "metrics": {}} for row in ROWS], ["--no-metric"], "got none. Use --scores NAME"),
     ([{**row, "human": {}} for row in ROWS], ["--scores", "bleu"], "no human scores"),
     ([{**ROWS[0], "prediction": None}, *ROWS[1:]], [], "rows.jsonl, line 1"),
 ]

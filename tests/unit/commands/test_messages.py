@@ -112,29 +112,11 @@ def test_an_option_passed_twice_is_rejected(infolm_error, command, action):
     assert f"{words[0]}: passed twice" in infolm_error(command, *words, *words)
 
 
-@pytest.mark.parametrize(("command", "action"), options(lambda action: action.nargs != 0))
-def test_an_empty_value_is_rejected(infolm_error, command, action):
-    flag = action.option_strings[-1]
-    errors = infolm_error(command, f"{flag}=")
-    assert re.search(rf"{flag}: (got an empty string|invalid choice: '')", errors)
-
-
 @pytest.mark.parametrize(("command", "action"), options(lambda action: action.type in (int, float)))
 @pytest.mark.parametrize("value", ["1,5", "ten", "2e"])
 def test_numbers_are_checked(infolm_error, command, action, value):
     errors = infolm_error(command, f"{action.option_strings[-1]}={value}")
     assert re.search(rf"(invalid (int|float) value: |number, got ){value!r}", errors)
-
-
-def test_a_tilde_is_expanded_in_every_file_name_but_not_in_texts(
-    infolm_output, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir("/")
-    infolm_output("score", "-c", "~/sys.txt", "-r~/ref.txt", "-r", "~/ref2.txt", "--output=~/s.csv")
-    infolm_output("idf", "~/sys.txt", "~/ref.txt", "--output=~/x.idf")
-    assert {"s.csv", "x.idf"} < {file.name for file in tmp_path.iterdir()}
-    assert make_parser("score").parse_args(["~/a", "", "--model=~/m"]).texts == ["~/a", ""]
 
 
 def test_baseline_uses_the_parameters_of_all_measures():

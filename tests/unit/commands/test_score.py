@@ -100,7 +100,7 @@ def test_tables_can_be_files_standard_input_or_datasets(toy, monkeypatch):
     pd.DataFrame(rows).to_parquet("data.parquet")
     for name in ("data.jsonl", "data.csv", "data.parquet"):
         assert toy(name) == toy("--data", name) == expected
-    assert toy("--dataset", "data") == toy("--dataset", "data", "--streaming") == expected
+    assert toy("--dataset", "data") == expected
     for arguments in (["-"], ["--data", "-"]):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         assert toy(*arguments) == expected
@@ -111,14 +111,11 @@ def test_tables_can_be_files_standard_input_or_datasets(toy, monkeypatch):
     assert toy("data.tsv", *columns) == toy_scores(["the cat"], [["a cat", "the dog"]])
 
 
-@pytest.mark.parametrize("engine", ["--data", "--dataset", "--streaming --dataset"])
 @pytest.mark.parametrize("name", typed_rows.TABLES)
-def test_texts_and_other_columns_come_out_as_they_went_in(infolm_output, name, engine):
-    Path("folder").mkdir()
+def test_texts_and_other_columns_come_out_as_they_went_in(infolm_output, name):
     rows = typed_rows.TABLES[name]
-    typed_rows.write_table(Path("folder", name), rows)
-    source = ["--data", f"folder/{name}"] if engine == "--data" else [*engine.split(), "folder"]
-    infolm_output("score", "--metric", "toy", *source, "-o", "scores.jsonl")
+    typed_rows.write_table(Path(name), rows)
+    infolm_output("score", "--metric", "toy", name, "-o", "scores.jsonl")
     output = [json.loads(line) for line in Path("scores.jsonl").read_text().splitlines()]
     for row in output:
         del row["pair"], row["toy"]
@@ -126,15 +123,6 @@ def test_texts_and_other_columns_come_out_as_they_went_in(infolm_output, name, e
     assert [list(map(type, row.values())) for row in output] == [
         list(map(type, row.values())) for row in rows
     ]
-
-
-def test_idf_option_applies_to_the_combined_metric(infolm_output, infolm_error, tiny_nli):
-    arguments = ("score", "--metric", "menli", "--model", tiny_nli(), *FILES)
-    combined = (*arguments, "--combine-with", "infolm")
-    for options, field in (((), "no"), (("--idf", "references"), "references")):
-        assert f"|infolm.idf:{field}|" in infolm_output(*combined, *options)
-    assert "--combine-with" in infolm_error(*arguments, "--idf", "references")
-    assert "nowhere.idf" in infolm_error(*combined, "--idf", "nowhere.idf")
 
 
 OPTIONS = [
@@ -422,8 +410,6 @@ INVALID = [
     (["--dataset", "folder"], "doesn't contain any data files"),
     (["sys.txt"], "sys.txt is plain text, not a table. To score files with one text per line"),
     (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
-    (["--rescale-with-baseline", "a cat", "a dog"], "--rescale-with-baseline took 'a cat'"),
-    (["--rescale-with-baseline", "data.csv"], "--rescale-with-baseline took 'data.csv'"),
     (["a cat", "a dog", *FILES], "more than one input. Pass either texts"),
     (["-c", "sys.txt"], "Pass -c CANDIDATES and -r REFERENCES"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
@@ -435,7 +421,6 @@ INVALID = [
     ([*FILES, "--restart"], "--restart requires a job"),
     ([*FILES, "--workers", "2"], "--workers requires --engine ray"),
     (["--engine", "ray", "--workers", "0", "data.csv", "-o", "s.parquet"], "at least 1, got 0"),
-    ([*FILES, "--engine", "ray", "-o", "s.parquet"], "--engine ray requires --data PATH"),
     (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'. Did you mean"),
     (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
     (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),

@@ -95,7 +95,6 @@ BAD_TABLES = [
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
     ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
-    ("a.tsv", 'prediction\treference\na\tb\nc\t"d\ne\tf"\n', "line 4: a quoted cell"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
     ("a.csv", "a,a\nb,c", "line 1: duplicate column name 'a'. Rename one column, or add a header"),
     ("a.tsv", "prediction,reference\na,b\n", "Check the header and its separator"),
@@ -149,13 +148,6 @@ def test_csv_cells_may_be_separated_by_semicolons_or_tabs(file, separator, heade
     assert where.endswith("line 2")
 
 
-def test_cells_with_line_ends_and_separators_trigger_a_single_warning(file):
-    content = 'prediction,reference\na,b\n"c\nd","e\nf, g"\nh,"i\nj, k"\n'
-    with pytest.warns(UserWarning, match="a.csv, line 5: .*2 rows") as warned:
-        rows = [row for _, row in tables.read_rows(file("a.csv", content))]
-    assert len(warned) == 1 and rows[1] == {"prediction": "c\nd", "reference": "e\nf, g"}
-
-
 TEXT_LISTS = st.lists(st.text(st.characters(codec="utf-8")), min_size=1)
 
 
@@ -166,8 +158,7 @@ def parse_cell(cell):
 
 @given(TEXT_LISTS, st.sampled_from(["", " ", "\n"]))
 def test_json_and_python_lists_in_cells_are_parsed(texts, blank):
-    for form in (str(texts), str(tuple(texts))):
-        assert parse_cell(blank + form + blank) == texts
+    assert parse_cell(blank + str(texts) + blank) == texts
     for escaped in (True, False):
         assert parse_cell(json.dumps(texts, ensure_ascii=escaped)) == texts
 
@@ -183,15 +174,10 @@ def test_printed_arrays_are_rejected_because_python_would_join_their_texts(texts
 
 INVALID_LISTS = [
     ("[]", "empty list"),
-    ("()", "empty list"),
     *((f"[{cell}]", "got None") for cell in ("None", "null", '"a", null', "'a', None")),
     ("[NaN]", "got nan"),
     ("[['a', 'b'], ['c']]", "must be a string"),
-    ("(1, 2)", "must be a string"),
     ("['a', 5]", "must be a string"),
-    ("{'a', 'b'}", "(a set)"),
-    ("{'text': ['a'], 'answer_start': [1]}", "(a dict)"),
-    ('{"text": ["a"]}', "(a dict)"),
 ]
 
 
@@ -202,7 +188,17 @@ def test_cells_with_other_json_or_python_values_are_rejected(cell, problem):
 
 
 TEXT_CELLS = ["[sic] a 'cat'", "[UNK]", "(a cat)", "(5)", "('a cat')", "{curly", "['a", "[" * 9999]
-TEXT_CELLS += ["(see '\\d')", "", " ", "a ['cat']", "[np.str_(a)]", "[nan] bread", "array(['a'])"]
+TEXT_CELLS += [
+    "('a', 'b')",
+    "{'a': 1}",
+    "(see '\\d')",
+    "",
+    " ",
+    "a ['cat']",
+    "[np.str_(a)]",
+    "[nan] bread",
+    "array(['a'])",
+]
 
 
 @pytest.mark.parametrize("cell", TEXT_CELLS)
@@ -235,64 +231,25 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["data", "saved", "single"])
-@pytest.mark.parametrize("streaming", [False, True])
-def test_a_split_of_a_data_set_can_be_read_twice(folder, name, streaming):
+def test_a_split_of_a_data_set_can_be_read_twice(folder, name):
     split = None if name == "single" else "test"
-    dataset = tables.load_dataset(str(folder / name), split=split, streaming=streaming)
-    row = f"{folder}/data/test.jsonl, line" if name == "data" else "d, row"
+    dataset = tables.load_dataset(str(folder / name), split=split)
+    note = " (types inferred by `datasets`)" if name == "data" else ""
     for _ in range(2):
         rows = list(tables.dataset_rows("d", lambda: dataset))
-        assert rows == [(f"{row} 1", {"text": "b"}), (f"{row} 2", {"text": "c"})]
+        assert rows == [(f"d, row 1{note}", {"text": "b"}), (f"d, row 2{note}", {"text": "c"})]
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv"])
-@pytest.mark.parametrize("streaming", [False, True])
-def test_csv_data_sets_have_the_same_rows_as_their_file(tmp_path, ending, streaming):
+def test_csv_data_sets_have_the_same_rows_as_their_file(tmp_path, ending):
     mark = "," if ending == "csv" else "\t"
     path = tmp_path / f"a.{ending}"
     rows = ["prediction reference", "NA null", " nan", """a "['b',_'c']\""""]
     path.write_text("".join(row.replace(" ", mark).replace("_", " ") + "\n" for row in rows))
-    dataset = tables.load_dataset(str(tmp_path), streaming=streaming)
+    dataset = tables.load_dataset(str(tmp_path))
     pairs = [tables.parse_pair(*row) for row in tables.dataset_rows("d", lambda: dataset)]
     assert pairs == [tables.parse_pair(*row) for row in tables.read_rows(str(path))]
     assert pairs == [("NA", ["null"]), ("", ["nan"]), ("a", ["b", "c"])]
-
-
-OTHER_TABLES = {
-    "lines.json": ('{"text": "2024-03-04"}\n', "2024-03-04"),
-    "array.json": ('[{"text": "a"}]', "a"),
-    "object.json": ('{\n"text": "a"\n}', "a"),
-}
-
-
-@pytest.mark.parametrize("name", OTHER_TABLES)
-@pytest.mark.parametrize("streaming", [False, True])
-def test_json_files_of_data_sets_contain_lines_or_one_value(tmp_path, name, streaming):
-    content, text = OTHER_TABLES[name]
-    (tmp_path / name).write_text(content)
-    dataset = tables.load_dataset(str(tmp_path), streaming=streaming)
-    assert [row["text"] for _, row in tables.dataset_rows("d", lambda: dataset)] == [text]
-
-
-READMES = {
-    "configs: [{config_name: x, data_files: a.csv, sep: '|'}]": {"text": "a", "n": 7},
-    "configs: [{config_name: x, data_files: a.csv, sep: '|', quotechar: '~'}]": {
-        "text": "a",
-        "n": 7,
-    },
-    "configs: [{config_name: x, data_files: b.csv}]": {"text": "a", "n": "007"},
-    "dataset_info: {features: [{name: text, dtype: string}, {name: n, dtype: int64}]}\n"
-    "configs: [{config_name: default, data_files: b.csv}]": {"text": "a", "n": 7},
-}
-
-
-@pytest.mark.parametrize("readme", READMES)
-def test_types_and_options_in_the_readme_of_a_data_set_are_respected(tmp_path, readme):
-    (tmp_path / "README.md").write_text(f"---\n{readme}\n---\n")
-    for name, separator in (("a.csv", "|"), ("b.csv", ",")):
-        (tmp_path / name).write_text(f"text{separator}n\na{separator}007\n")
-    dataset = tables.load_dataset(str(tmp_path))
-    assert [row for _, row in tables.dataset_rows("d", lambda: dataset)] == [READMES[readme]]
 
 
 MISSING_SPLITS = [
@@ -301,7 +258,6 @@ MISSING_SPLITS = [
     ("saved", None, "the splits train, test. Select one"),
     ("single", "test", "saved without splits. Omit --split"),
     ("nothing", None, "cannot load the data set"),
-    ("data", "test[:1]", "the splits .*. 'test\\[:1\\]' is not one of them"),
 ]
 
 

@@ -102,18 +102,17 @@ def test_texts_without_systems_get_segment_level_correlations_only():
 @pytest.mark.parametrize("against", [["length", "bleu"], ["bleu", "length", "bleu"], "bleu"])
 def test_length_is_included_exactly_once_in_the_comparison(against):
     human, metrics, length = grids()
-    options = {"length": length, "levels": ["system", "segment", "system"], "resamples": 20}
+    options = {"length": length, "resamples": 20}
     table = agreement(human, metrics, against=against, **options)
     expected = agreement(human, metrics, against=["bleu"], length=length, resamples=20)
     assert table.against == ("bleu", "length")
     assert_nearly_equal(table.as_dict(), expected.as_dict())
     assert table.find("mine", "fluency", "segment", "pearson").p_values["length"] > 0
     assert set(table.find("length", "fluency", "segment", "pearson").p_values) == {"bleu"}
-    options |= {"length": 0 * length + 7, "levels": "segment"}
+    options |= {"length": 0 * length + 7}
     level_table = agreement(human, metrics, against=against, **options)
     assert (level_table.against, level_table.names("metric")) == (("bleu",), ["mine", "bleu"])
     assert "partial" not in level_table.names("statistic")
-    assert level_table.names("level") == ["segment"]
     explained = [any(n.startswith("length: ") for n in notes(t)) for t in (table, level_table)]
     assert explained == [True, False]
 
@@ -127,7 +126,6 @@ def test_williams_test_needs_four_systems(systems, tested):
     assert any(note.startswith("-: not defined") for note in notes(table)) != tested
 
 
-FLAT = {"human": {"f": np.arange(6.0)}, "metrics": {"m": np.arange(6.0)}, "length": None}
 INFINITE, UNSCORED = grids()[2], grids()[2]
 INFINITE[0, 0], UNSCORED[0] = np.inf, np.nan
 
@@ -138,11 +136,9 @@ INVALID = [
     ({"metrics": {"length": grids()[2]}, "length": None}, "'length', which is reserved.*Rename"),
     ({"metrics": {}}, "at least one criterion and one metric"),
     ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
-    ({"levels": ["sytem"]}, "unknown level 'sytem'. Did you mean 'system'"),
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
     ({"human": {"fluency": UNSCORED}}, "criterion 'fluency': no sample has scores"),
     ({"human": {"fluency": np.arange(48.0)}}, r"same shape, .* got \[48\] and \[6, 8\]"),
-    ({**FLAT, "levels": "system"}, "the system level requires a system"),
 ]
 
 

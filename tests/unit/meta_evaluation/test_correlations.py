@@ -154,7 +154,7 @@ INVALID_FOR_ALL = [
      r"human and metric .* got \[6, 9\] and \[6, 8\]"),
     (grids_with_value(0, (0, 0), np.inf), "human must be finite"),
     (grids_with_value(1, (0, 0), -np.inf), "metric must be finite"),
-    (grids_with_value(0, 2, np.nan), "no sample .* exclude_systems"),
+    (grids_with_value(0, 2, np.nan), "no sample .* Remove the rows"),
 ]  # fmt: skip
 
 

@@ -4,7 +4,6 @@ import json
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from datasets import Dataset
 from hypothesis import given
@@ -104,24 +103,10 @@ def test_csv_scores_come_from_dotted_or_named_columns(tmp_path):
     assert other_ratings.metrics["human.fluency"].tolist() == [[1, 2], [3, 5]]
 
 
-@pytest.mark.parametrize("write", [json.dumps, repr])
-def test_csv_cells_can_contain_dictionaries_of_scores(tmp_path, write):
-    path = tmp_path / "rows.csv"
-    groups = ("human", "metrics")
-    cells = [{**row, **{name: write(row[name]) for name in groups}} for row in rows()]
-    pd.DataFrame(cells).to_csv(path, index=False)
-    ratings, expected = read_ratings(path), read_ratings(rows())
-    for group in groups:
-        for name, grid in getattr(expected, group).items():
-            np.testing.assert_equal(getattr(ratings, group)[name], grid)
-
-
 def test_integer_and_float_ids_are_equal():
     table = [{**row, "id": float(row["id"])} for row in rows()]
     assert read_ratings(table).samples == ("1", "2")
     assert read_ratings([*table[:2], *rows()[2:]]).samples == ("1", "2")
-    with pytest.raises(InputError, match="at least two values of 'id', got 1"):
-        read_ratings(table, exclude_ids=[1.0])
 
 
 def test_each_row_without_a_system_is_its_own_sample():
@@ -147,15 +132,6 @@ def test_human_texts_are_skipped_and_counted(mark):
     for machine in (False, "False", 0, "0", "", None, np.False_, 0.0, "0.0", math.nan):
         table = [{**PERSON, "is_human": mark}, *rows(is_human=machine)]
         assert read_ratings(table).human_texts == 1
-
-
-def test_systems_and_samples_can_be_excluded():
-    table = rows() + [{**row, "system": "C"} for row in rows()[:2]]
-    assert read_ratings(table, exclude_systems=["B"]).systems == ("A", "C")
-    third = [{**row, "id": 3} for row in rows()[::2]]
-    for number in ("2", 2):
-        assert read_ratings(rows() + third, exclude_ids=[number]).samples == ("1", "3")
-    assert read_ratings([PERSON, *rows()], exclude_systems=["human"]).human_texts == 1
 
 
 @pytest.mark.parametrize("columns", [{}, {"criteria": ["relevance"], "metrics": ["bleu"]}])
@@ -218,8 +194,6 @@ def test_column_that_may_contain_systems_must_be_named_or_declined(name):
     table = renamed(rows(), system=name)
     with pytest.raises(InputError, match=f"'{name}'.*--system-column {name}.*--system-column none"):
         read_ratings(table)
-    with pytest.raises(InputError, match="--system-column"):
-        read_ratings(table, exclude_systems=["B"])
     assert read_ratings(table, system_column=name).systems == ("A", "B")
     pooled = read_ratings(table, system_column=False)
     assert (pooled.systems, pooled.samples) == ((), ("1", "2", "3", "4"))
@@ -273,12 +247,10 @@ INVALID = [
     (rows_without_systems(system="A", id=1), {}, "row 1: no column 'system'"),
     ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "'A' already has a text for id '1'"),
     (every_row(human=None, metrics=None), {}, "row 1: no human scores. .*--criterion"),
-    (every_row(human="{'fluency': nan}"), {}, "row 1: 'human' .* named human.NAME"),
     (["text"], {}, "row 1 must be a dictionary, got str"),
     # invalid columns
     (rows(), {"criteria": ["fluidity"]}, "row 1: no score 'fluidity' in 'human'.*'human.fluency'"),
     (rows(), {"metrics": ["ter"]}, "row 1: no score 'ter' in 'metrics'.*'metrics.bleu'"),
-    (rows_without_systems(), {"exclude_systems": ["A"]}, "row 1: no column 'system'"),
     # too little data
     (rows()[:2], {}, "at least two values of 'system', got 1"),
     ([PERSON, *rows()[:2]], {}, "got 1 .skipped 1 human-written"),
@@ -288,11 +260,6 @@ INVALID = [
     (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
     (every_row(metrics={"bleu": None}), {}, "'bleu': no values"),
     (every_row(metrics={"fluency": 1}), {}, "'fluency' is both a criterion and a metric"),
-    # invalid exclusions
-    (rows(), {"exclude_systems": ["b"]}, "unknown system to exclude 'b'"),
-    ([PERSON, *rows()], {"exclude_systems": ["humn"]}, "Did you mean 'human'"),
-    (rows(), {"exclude_ids": "12"}, "exclude_ids must be a list"),
-    (rows(), {"exclude_ids": [7]}, "unknown id to exclude '7'. Known: '1', '2'"),
 ]
 
 
