@@ -245,20 +245,12 @@ class Baseline:
         signature, weights, references = key
         if key in self.stats:
             return replace(self.stats[key], source=self.source)
-        entries = [entry for entry in self.stats if entry[1:] == key[1:]]
-        single = baseline_key(signature, weights, 1)
-        counts = [
-            count for fields, kind, count in self.stats if baseline_key(fields, kind, 1) == single
-        ]
-        if not self.stats:
-            problem = " contains no baseline for this metric"
-        elif counts and not entries:
-            size = "1 reference" if max(counts) == 1 else f"up to {max(counts)} references"
-            problem = f"'s baseline covers {size} per pair, got {references}"
-        else:
-            differences = (fields.differences(key[0]) for fields, *_ in entries or self.stats)
-            problem = f"'s baseline does not match: {min(differences, key=len) or 'model weights'}"
-        raise BaselineNotFoundError(f"the {self.source}{problem}. {BASELINE_REMEDY}.")
+        differences = [fields.differences(signature) for fields, *_ in self.stats]
+        nearest = min(differences, key=len, default="") or "other weights or fewer references"
+        raise BaselineNotFoundError(
+            f"the {self.source} contains no baseline for these settings, {weights} token weights "
+            f"and {references} references per pair ({nearest}). {BASELINE_REMEDY}."
+        )
 
     def sign(self, signature: Signature) -> Signature:
         """Return the signature of scores rescaled with this baseline."""
@@ -335,15 +327,11 @@ def resolve_baseline(
         return package_baseline(metric)
     if isinstance(value, Baseline):
         return value
-    if not isinstance(value, str | os.PathLike):
-        raise InputError(
-            f"{name} must be True, False or the path of a baseline, got {value!r}", setting=name
-        )
-    path = Path(value).expanduser()
-    if not path.is_file():
+    path = Path(value).expanduser() if isinstance(value, str | os.PathLike) else None
+    if path is None or not path.is_file():
         raise InputError(
             f"{name} must be True, False or the path to a baseline file, but there is no file "
-            f"{str(path)!r}. Create one with `infolm baseline`.",
+            f"{str(value)!r}. Create one with `infolm baseline`.",
             setting=name,
         )
     return Baseline.load(path)

@@ -28,28 +28,10 @@ REPLACEMENTS = {
         ("source", "sources", "src", "srcs"),
         "Pass the sources as references, with task='source' of MENLI.",
     ),
-    "return_sentence_level_score": "Scorers and metrics of `evaluate` return all 'scores'.",
-    "verbose": "Only the methods score and compute have a progress bar.",
-    **dict.fromkeys(("num_threads", "nthreads"), "Call torch.set_num_threads instead."),
-    "compute_on_cpu": "Texts always stay on the CPU. Set device='cpu' for the model.",
-    **dict.fromkeys(
-        ("dist_sync_on_step", "dist_sync_fn", "sync_on_compute", "distributed_available_fn"),
-        "Nothing replaces it, because ranks exchange scores whenever they compute.",
-    ),
-    "lang": "There is no default model for a language. Set model_name_or_path.",
     **dict.fromkeys(
         ("js", "jsd", "jensen_shannon", "jensen_shannon_divergence"),
         "Use information_measure='kl_divergence' with symmetrize='jensen'.",
     ),
-    **dict.fromkeys(
-        ("wasserstein", "wasserstein_distance", "earth_mover", "emd"),
-        "InfoLM has no such measure. BaryScore is based on the Wasserstein distance.",
-    ),
-}
-# Mapping from common names of devices and types to names in torch.
-VALUES_ELSEWHERE = {
-    **{"gpu": "cuda", "nvidia": "cuda", "half": "float16", "float": "float32"},
-    **{"fp16": "float16", "bf16": "bfloat16", "fp32": "float32"},
 }
 # Packages whose frames are skipped, so that a warning points to the user's line.
 CALLERS = ("infolm_metric", "evaluate", "torch", "torchmetrics", "transformers", "trl")
@@ -91,7 +73,6 @@ def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
     text = str(value).lower()
     if text.replace("-", "_") in REPLACEMENTS:
         return REPLACEMENTS[text.replace("-", "_")]
-    text = VALUES_ELSEWHERE.get(text, text)
     matches = [name for name in names if len(text) > 2 and text in name.lower()]
     matches.sort(key=lambda name: name.lower() != text)  # an equal name first
     # A weak match is harmless if the list follows.

@@ -70,25 +70,10 @@ def nonzero_counts(counts: Mapping[str, int]) -> dict[str, int]:
     >>> nonzero_counts(Counter(texts=3, empty=1, few_documents=12))
     {'empty': 1}
     """
-    counts = {**counts, "unknown_tokens": unknown_tokens(counts)[0]}
     occurrences = {kind: counts[kind] for kind in WARNING_KINDS if counts.get(kind)}
     if occurrences.get("few_documents", 0) >= FEW_DOCUMENTS:
         del occurrences["few_documents"]
     return occurrences
-
-
-def unknown_tokens(counts: Mapping[str, int]) -> tuple[int, int]:
-    """Return the numbers of unknown tokens and of all tokens.
-
-    In a combination of metrics, they belong to the tokenizer with the larger fraction. The other
-    metric's counts start with "other_".
-
-    >>> unknown_tokens({"tokens": 40, "other_tokens": 20, "other_unknown_tokens": 3})
-    (3, 20)
-    """
-    unknown, total = counts.get("unknown_tokens", 0), counts.get("tokens", 0)
-    other, other_total = counts.get("other_unknown_tokens", 0), counts.get("other_tokens", 0)
-    return (other, other_total) if other * total > unknown * other_total else (unknown, total)
 
 
 def verdict_obstacles(counts: Mapping[str, int]) -> list[str]:
@@ -98,13 +83,12 @@ def verdict_obstacles(counts: Mapping[str, int]) -> list[str]:
     ['empty or fully masked texts']
     """
     counts = Counter(counts)  # missing counts are 0
-    unknown, tokens = unknown_tokens(counts)
     fractions = {
         "empty or fully masked texts": (counts["one_token"] + counts["empty"], counts["texts"]),
         "different texts with the best score": (counts["indistinguishable"], counts["pairs"]),
         "texts with few weighted tokens": (counts["few_weighted"], counts["texts"]),
         "out-of-domain texts": (counts["out_of_domain"], counts["texts"]),
-        "unknown tokens": (unknown, tokens),
+        "unknown tokens": (counts["unknown_tokens"], counts["tokens"]),
     }
     return [reason for reason, (count, total) in fractions.items() if count > TOO_MANY * total]
 
@@ -125,12 +109,12 @@ def is_reliable(counts: Mapping[str, int]) -> bool:
 
 def warn(counts: Mapping[str, int]) -> None:
     """Issue one warning per kind, at the user's line."""
-    totals = {name: counts.get(name, 0) for name in ("pairs", "texts")}
+    totals = {name: counts.get(name, 0) for name in ("pairs", "texts", "tokens")}
     occurrences = nonzero_counts(counts)
     if counts.get("no_baseline"):
         occurrences["no_baseline"] = counts["no_baseline"]
     for kind, count in occurrences.items():
-        total = unknown_tokens(counts)[1] if kind == "unknown_tokens" else totals["texts"]
+        total = totals["tokens" if kind == "unknown_tokens" else "texts"]
         if kind in UNCERTAIN and count <= TOO_MANY * total:
             continue
         kind = "one_document" if kind == "few_documents" and count == 1 else kind

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 
@@ -68,11 +69,27 @@ class Measure:
     source: str = "Colombo et al. 2022"
 
     def check(self, alpha: object, beta: object) -> dict[str, float]:
-        """Check the parameters that the measure uses, and return them by name."""
-        parameters = self.parse(alpha, beta)
-        if problem := self.domain_error(parameters):
-            raise InputError(f"{self.name} requires {problem}")
-        return parameters
+        """Check the parameters that the measure uses, and return them by name.
+
+        >>> MEASURES["renyi_divergence"].check(alpha=2, beta=7)
+        {'alpha': 2.0}
+        """
+        numbers: dict[str, float] = {}
+        for parameter in self.parameters:
+            name, value = parameter.name, {"alpha": alpha, "beta": beta}[parameter.name]
+            with suppress(InputError):
+                numbers[name] = check_value(name, value, float)
+            number = numbers.get(name, math.inf)
+            if not (parameter.accepts(number) and abs(number) <= LARGEST_PARAMETER):
+                raise InputError(
+                    f"{self.name} requires {name} to be {parameter.domain}, at most "
+                    f"{LARGEST_PARAMETER:g} in magnitude, such as 0.5, got {value!r}",
+                    setting=name,
+                )
+        if self.accepts is not None and not self.accepts(**numbers):
+            labels = ", ".join(f"{name}={number:g}" for name, number in numbers.items())
+            raise InputError(f"{self.name} requires {self.joint_domain}, got {labels}")
+        return numbers
 
     def bound(self, symmetrize: str, parameters: Mapping[str, float]) -> float:
         """Return the upper bound for valid `parameters` and `symmetrize`, or infinity."""
@@ -81,36 +98,6 @@ class Measure:
         is_jensen = symmetrize == "jensen" and not self.symmetric
         bound = self.jensen_bound if is_jensen else self.upper_bound
         return bound(**parameters) if callable(bound) else bound
-
-    def parse(self, alpha: object, beta: object) -> dict[str, float]:
-        """Convert the parameters to floats. Raise InputError if one is not finite."""
-        numbers = {}
-        for parameter in self.parameters:
-            value = {"alpha": alpha, "beta": beta}[parameter.name]
-            item = getattr(value, "item", None)
-            scalar = item() if item and getattr(value, "ndim", None) == 0 else value
-            try:
-                numbers[parameter.name] = check_value(parameter.name, scalar, float)
-            except (TypeError, ValueError):
-                raise InputError(
-                    f"{self.name} requires {parameter.name} to be {parameter.domain}, such as "
-                    f"0.5, got {value!r}",
-                    setting=parameter.name,
-                ) from None
-        return numbers
-
-    def domain_error(self, parameters: Mapping[str, float]) -> str:
-        """Describe the domain that the `parameters` fall outside of, or return ""."""
-        for parameter in self.parameters:
-            name, number = parameter.name, parameters[parameter.name]
-            if not parameter.accepts(number):
-                return f"{name} to be {parameter.domain}, such as 0.5, got {number!r}"
-            if abs(number) > LARGEST_PARAMETER:
-                return f"{name} to be at most {LARGEST_PARAMETER:g} in magnitude, got {number!r}"
-        if self.accepts is None or self.accepts(**parameters):
-            return ""
-        labels = ", ".join(f"{name}={number:g}" for name, number in parameters.items())
-        return f"{self.joint_domain}, got {labels}"
 
 
 def _distance(name: str, expression: str, description: str, bound: float) -> Measure:
@@ -236,39 +223,6 @@ def resolve(name: str | Measure) -> Measure:
     return MEASURES[names[name]]
 
 
-def check_parameters(
-    measure: str | Measure, alpha: object = None, beta: object = None
-) -> dict[str, float]:
-    """Check the parameters that a measure uses, and return them by name.
-
-    Raises InputError if one of them is missing, not a finite number, or outside its domain.
-
-    >>> check_parameters("renyi_divergence", alpha=2, beta=7)
-    {'alpha': 2.0}
-    """
-    return resolve(measure).check(alpha, beta)
-
-
-def upper_bound(
-    measure: str | Measure,
-    *,
-    symmetrize: str = "jeffreys",
-    alpha: object = None,
-    beta: object = None,
-) -> float:
-    """Return the upper bound of the values of `measures.compare` for any vocabulary, or infinity.
-
-    `symmetrize` is "jeffreys", "jensen", "none" or "reverse". Raises InputError if a name is
-    unknown or a parameter is outside its domain.
-
-    >>> round(upper_bound("kl_divergence", symmetrize="jensen"), 4)  # log 2
-    0.6931
-    """
-    measure = resolve(measure)
-    check_known("symmetrize", symmetrize, list(SYMMETRIZATIONS), every=True)
-    return measure.bound(symmetrize, measure.check(alpha, beta))
-
-
 def parameter_grid(
     measure: str | Measure, alphas: Sequence[object], betas: Sequence[object]
 ) -> list[tuple[float | None, float | None]]:
@@ -280,7 +234,13 @@ def parameter_grid(
     >>> parameter_grid("renyi_divergence", [0.5, 1, 2], [None])
     [(0.5, None), (2.0, None)]
     """
-    measure = resolve(measure)
-    grid = [measure.parse(alpha, beta) for alpha, beta in product(alphas, betas)]
-    valid = [parameters for parameters in grid if not measure.domain_error(parameters)]
-    return list(dict.fromkeys((values.get("alpha"), values.get("beta")) for values in valid))
+    measure, grid = resolve(measure), dict[tuple[float | None, float | None], None]()
+    columns = {"alpha": alphas, "beta": betas}
+    for parameter in measure.parameters:
+        for value in columns[parameter.name]:
+            check_value(parameter.name, value, float)
+    for alpha, beta in product(alphas, betas):
+        with suppress(InputError):  # outside the domain
+            used = measure.check(alpha, beta)
+            grid[used.get("alpha"), used.get("beta")] = None
+    return list(grid)

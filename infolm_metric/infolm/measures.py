@@ -36,17 +36,15 @@ from infolm_metric.infolm.measure_table import (
     SYMMETRIZATIONS,
     Measure,
     Parameter,
-    check_parameters,
     parameter_grid,
     resolve,
-    upper_bound,
 )
 from infolm_metric.models.determinism import to_float64
 from infolm_metric.models.tokenization import device_limit
 
 __all__ = ["Plan", "compare", "compare_plans", "plan", "shares"]
 __all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]
-__all__ += ["check_parameters", "parameter_grid", "resolve", "upper_bound"]
+__all__ += ["parameter_grid", "resolve"]
 __all__ += ["FORMULAS", "Formula", "kl_divergence", "alpha_divergence", "renyi_divergence"]
 __all__ += ["beta_divergence", "ab_divergence", "l1_distance", "l2_distance"]
 __all__ += ["l_infinity_distance", "fisher_rao_distance"]
@@ -70,7 +68,7 @@ def compare(
     alpha: object = None,
     beta: object = None,
 ) -> Tensor:
-    """Compare references with candidates, float64 [...], at most `upper_bound`.
+    """Compare references with candidates, float64 [...], at most `Plan.bound`.
 
     `measure` is a `Measure`, its name or an alias. `log_p` and `log_q` are normalized first, and
     -inf is replaced by -1e50. `symmetrize` is "jeffreys" (the mean of D(p,q) and D(q,p)), "jensen"

@@ -47,11 +47,8 @@ class CombinedMetric:
         result = self.run.score(pairs)
         (scores,) = result.scores.values()
         values = scaled(np.asarray(scores), self.range, result.higher_is_better)
-        # The tokenizers can differ, so tokens are counted separately.
-        tokens = ("tokens", "unknown_tokens")
-        counts = {f"other_{k}" if k in tokens else k: n for k, n in result.counts.items()}
         # Clip scores that are worse than the baseline (the mean score of unrelated texts).
-        return values.clip(0.0, 1.0), counts
+        return values.clip(0.0, 1.0), result.counts
 
     @cached_property
     def range(self) -> ScoreRange:

@@ -46,7 +46,6 @@ HASHED = (
 )
 # Files of the Hub that are needed before the weights.
 SMALL_FILES = ["*.json", "*.txt", "*.model", "bpe.codes"]
-LFS_POINTER = b"version https://git-lfs"
 # SHA-256 of the weights of sentence-transformers/all-mpnet-base-v2. The package has baselines.
 ALL_MPNET = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 # In addition to its weights, a model needs memory for the activations and logits of a batch and for
@@ -54,8 +53,8 @@ ALL_MPNET = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"
 WORKING_MEMORY = 2 << 30  # bytes
 # Fraction of a GPU's memory that is left to other processes.
 GPU_FREE_FRACTION = 0.1
-# Memory for a cached tensor in addition to its elements and its key, in bytes.
-ENTRY_BYTES = 400
+# Approximate memory for a cached tensor in addition to its elements, including its key, in bytes.
+ENTRY_BYTES = 2000
 # Creating a model changes global state of the process, such as the default dtype. Concurrent
 # threads would corrupt each other's models and leave a different default dtype behind.
 LOADING = threading.RLock()
@@ -275,11 +274,6 @@ def load_weights(
     if device is None or torch.device(device).type == "cpu":
         make_products_reproducible()
     files, architecture = checkpoint.weight_files, checkpoint.architecture
-    if pointers := [file.name for file in files if _is_lfs_pointer(file)]:
-        raise InputError(
-            f"{pointers[0]} of the model {checkpoint.name!r} is a pointer of Git LFS, not the "
-            "weights. Run `git lfs install` and `git lfs pull` in the clone."
-        )
     # Microsoft's DeBERTa checkpoints use a different name for the masked-LM head.
     legacy = getattr(checkpoint.config, "legacy", False)
     for changes in ({}, {"legacy": False}) if legacy else ({},):
@@ -354,19 +348,9 @@ def release_memory() -> None:
             trim(0)
 
 
-def entry_size(key: Hashable, tensor: Tensor) -> int:
-    """Estimate the memory for a cached tensor with its key, in bytes."""
-    parts, size = [key], tensor.nbytes + ENTRY_BYTES
-    while parts:
-        part = parts.pop()
-        size += sys.getsizeof(part)
-        parts.extend(part if isinstance(part, tuple) else ())
-    return size
-
-
 @dataclass
 class TensorCache:
-    """Least-recently-used cache of tensors, with at most `limit` bytes of tensors and keys."""
+    """Least-recently-used cache of tensors, with about `limit` bytes of tensors and keys."""
 
     limit: int = 0
     size: int = 0
@@ -383,7 +367,7 @@ class TensorCache:
 
     def put(self, key: Hashable, value: Tensor) -> Tensor:
         """Add a tensor unless it exceeds the limit by itself, and return the tensor to use."""
-        size = entry_size(key, value)
+        size = value.nbytes + ENTRY_BYTES
         if key in self._tensors or size > self.limit:
             return value
         # Cloned, because a view would keep its whole base tensor in memory, and a tensor allocated
@@ -397,7 +381,7 @@ class TensorCache:
         """Set the limit, and remove the least recently used tensors until it is met."""
         self.limit = limit
         while self.size > limit:
-            self.size -= entry_size(*self._tensors.popitem(last=False))
+            self.size -= self._tensors.popitem(last=False)[1].nbytes + ENTRY_BYTES
 
 
 class ModelHolder(Generic[M]):
@@ -430,11 +414,6 @@ class ModelHolder(Generic[M]):
                 self._model = key, self._load(checkpoint, settings)
         self.cache.shrink(settings.reuse_memory)
         return self._model[1]
-
-
-def _is_lfs_pointer(file: Path) -> bool:
-    with file.open("rb") as content:
-        return content.read(len(LFS_POINTER)) == LFS_POINTER
 
 
 @contextmanager

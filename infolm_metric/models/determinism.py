@@ -8,15 +8,15 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-PRECISION = "fp32_precision"
 MKL_MODE = "MKL_CBWR"
+_INFERENCE = threading.RLock()
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -226,43 +226,23 @@ def to_float64(tensor: Tensor) -> Tensor:
     return tensor.to(float64_device(tensor.device)).double()
 
 
-@dataclass
-class _Precision:
-    """Precision of torch's matrix products before inference, restored by the last thread."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    threads: int = 0
-    precision: str | None = None
-    by_backend: list[str] = field(default_factory=list)
-
-
-_precision = _Precision()
-
-
 @contextmanager
 def deterministic_inference(device: torch.device) -> Iterator[None]:
-    """Run inference in full float32 precision, regardless of the caller's torch settings."""
+    """Run inference in full float32 precision, regardless of the caller's torch settings.
+
+    One thread runs at a time, because the precision is a setting of the whole process.
+    """
     backends: list[Any] = [torch.backends.cuda, torch.backends.mkldnn]
     products = [backend.matmul for backend in backends]
     # Only if it is not the default, because setting a device slows down every torch call.
     default = nullcontext() if torch.get_default_device().type == device.type else device
-    with _precision.lock:
-        if not _precision.threads:
-            _precision.by_backend = [getattr(product, PRECISION) for product in products]
-            try:
-                _precision.precision = torch.get_float32_matmul_precision()
-            except RuntimeError:  # set per backend, for example by a Trainer's tf32=True
-                _precision.precision = None
-            torch.set_float32_matmul_precision("highest")
-        _precision.threads += 1
-    try:
-        with default, torch.inference_mode(), torch.autocast(device.type, enabled=False):
-            yield
-    finally:
-        with _precision.lock:
-            _precision.threads -= 1
-            if not _precision.threads:
-                if _precision.precision is not None:
-                    torch.set_float32_matmul_precision(_precision.precision)
-                for product, precision in zip(products, _precision.by_backend, strict=True):
-                    setattr(product, PRECISION, precision)
+    with _INFERENCE:
+        precisions = [product.fp32_precision for product in products]
+        for product in products:
+            product.fp32_precision = "ieee"
+        try:
+            with default, torch.inference_mode(), torch.autocast(device.type, enabled=False):
+                yield
+        finally:
+            for product, precision in zip(products, precisions, strict=True):
+                product.fp32_precision = precision

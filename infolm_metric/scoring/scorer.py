@@ -531,7 +531,9 @@ class Run(ABC, Generic[S]):
 
         `fields` are the signature fields of the settings.
         """
-        settings, defaults = self.settings, self.settings.with_defaults()
+        settings = self.settings
+        model = {"model_name_or_path": getattr(settings, "model_name_or_path", None)}
+        defaults = type(settings)(**{name: x for name, x in model.items() if x is not None})
         # Some fields depend on other settings.
         default_fields = vars(defaults) | defaults.signature_fields()
         names = {name for name, value in fields.items() if default_fields.get(name, "") == value}

@@ -162,9 +162,6 @@ COUNTED = [  # counts, pattern of the warning or None, whether the result is rel
     ({"indistinguishable": 2}, "2 of 10 pairs", False),
     ({"few_weighted": 2}, None, True),
     ({"few_weighted": 3}, "3 of 20", False),
-    ({"other_tokens": 50, "other_unknown_tokens": 5}, None, True),
-    ({"other_tokens": 50, "other_unknown_tokens": 6, "unknown_tokens": 10}, "12%", False),
-    ({"other_tokens": 50, "other_unknown_tokens": 5, "unknown_tokens": 11}, "11%", False),
 ]
 
 

@@ -1,8 +1,6 @@
 """Batch-invariant matrix products, and float32 precision shared by threads."""
 
 import os
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -151,32 +149,6 @@ for name, scorer in scorers.items():
 def test_scores_are_bitwise_batch_invariant_with_two_threads():
     names = printed("-c", INVARIANCE, env={"OMP_NUM_THREADS": "2"}, cwd=ROOT).split("\n")
     assert names == ["InfoLM", "one pass", "BaryScore", "BERTScore", "MENLI", ""]
-
-
-def test_precision_is_restored_when_the_last_thread_finishes():
-    before = torch.get_float32_matmul_precision()
-    both_are_in, first_is_out = threading.Barrier(2, timeout=60), threading.Event()
-
-    def first():
-        with determinism.deterministic_inference(CPU):
-            both_are_in.wait()
-        first_is_out.set()
-
-    def second():
-        with determinism.deterministic_inference(CPU):
-            both_are_in.wait()
-            assert first_is_out.wait(60)
-            return torch.get_float32_matmul_precision()
-
-    torch.set_float32_matmul_precision("medium")
-    try:
-        with ThreadPoolExecutor(2) as pool:
-            early, late = pool.submit(first), pool.submit(second)
-        early.result()
-        assert late.result() == "highest"
-        assert torch.get_float32_matmul_precision() == "medium"
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 @pytest.mark.parametrize("place", [torch.backends, torch.backends.cuda.matmul])

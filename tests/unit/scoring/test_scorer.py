@@ -130,13 +130,6 @@ def test_scores_that_exceed_float64_are_rejected():
         scorer.score(*pair, alpha=1e6)
 
 
-def test_a_deprecated_setting_has_no_effect_and_a_warning_at_the_line_of_the_caller():
-    with pytest.warns(DeprecationWarning, match="num_proc") as caught:
-        scorer = InfoLMScorer(model_name_or_path="bundled", tokenize_processes=2)
-    assert {warning.filename for warning in caught} == {__file__}
-    assert "tokenize_processes" not in scorer.signature()
-
-
 # Corpus size
 
 CORPUS = [
