@@ -1,6 +1,6 @@
 r"""Formulas in LaTeX or with operators, compared by math-verify if it is installed.
 
-Install it with `pip install infolm-metric[math]`. Its own time limits need the main thread, so
+The extra `math` installs it. Its own time limits need the main thread, so
 formulas that could take long are recognized before they are parsed, and are not compared.
 """
 
