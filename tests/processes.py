@@ -10,7 +10,16 @@ from tests.project_files import ROOT
 TWO_RANKS = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
-def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
+class Process(subprocess.Popen[str]):
+    """Process that is killed if its `with` statement fails, for example because of a time limit."""
+
+    def __exit__(self, kind, *details):
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, *details)
+
+
+def started(*arguments: object, **options: object) -> Process:
     """Start `python ARGUMENTS` with `env` added to the environment.
 
     The process handles interrupts, although background jobs of a shell ignore them by default.
@@ -18,7 +27,7 @@ def started(*arguments: object, **options: object) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     command = [options.pop("python", sys.executable), *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(
+    return Process(
         command,
         env=environment,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),

@@ -21,8 +21,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
-from huggingface_hub import hf_hub_download, snapshot_download
-from huggingface_hub.errors import EntryNotFoundError
+from huggingface_hub import HfApi, hf_hub_download, snapshot_download
+from huggingface_hub.constants import HF_HUB_ETAG_TIMEOUT
+from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import SAFE_WEIGHTS_NAME, WEIGHTS_NAME, logging
@@ -208,6 +209,22 @@ class Checkpoint(ModelFiles):
         )
 
 
+def _download(name: str, revision: str | None) -> str:
+    """Download the small files of a model, or find them in the cache, and return their folder.
+
+    snapshot_download alone would wait forever for a server that does not answer.
+    """
+    options: Any = {"allow_patterns": SMALL_FILES, "ignore_patterns": "*/*"}
+    try:
+        info = HfApi().model_info(name, revision=revision, timeout=HF_HUB_ETAG_TIMEOUT)
+    except Exception as error:  # its class depends on the version of huggingface_hub
+        try:
+            return snapshot_download(name, revision=revision, local_files_only=True, **options)
+        except LocalEntryNotFoundError:
+            raise error from None
+    return snapshot_download(name, revision=info.sha, **options)
+
+
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
     """Load the tokenizer and configuration of a model, without its weights."""
     if name == BUNDLED and revision is not None:
@@ -218,9 +235,8 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     files, commit = ModelFiles(name, revision, architecture), None
     folder = architecture.folder if name == BUNDLED else Path(name).expanduser()
     if not folder.is_dir():
-        options = {"revision": revision, "allow_patterns": SMALL_FILES, "ignore_patterns": "*/*"}
         with _silenced_transformers():  # and the Hub's progress bar
-            folder = Path(files.fetch(snapshot_download, name, **options))
+            folder = Path(files.fetch(_download, name, revision))
         commit = folder.name
     # Explicit, because transformers would otherwise ask for permission at the terminal.
     config = files.fetch(AutoConfig.from_pretrained, folder, trust_remote_code=False)

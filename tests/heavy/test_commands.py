@@ -94,8 +94,7 @@ def test_unreachable_hub_is_reported_once_and_quickly():
         with started(*INFOLM, "score", "a cat", "the cat", env=hub) as process:
             (line,) = process.stderr.read().splitlines()
     assert process.returncode == 1
-    for part in ("--model bundled", "INFOLM_MODEL=bundled", "HF_HUB_OFFLINE=1"):
-        assert part in line
+    assert "timed out" in line and "INFOLM_MODEL=bundled" in line
 
 
 INTERRUPTED = """

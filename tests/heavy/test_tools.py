@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from infolm_metric import AnswerCheckScorer, BERTScorer, MENLIScorer
+from infolm_metric.answer_check import verdict
 from infolm_metric.models.nli import NLIModel
 from tests.model_families import SENTENCES, build
 from tests.processes import printed
@@ -233,6 +234,7 @@ def answers_folder(tmp_path_factory):
 @pytest.fixture
 def run_answers(run, answers_folder, tmp_path, monkeypatch):
     """Function that runs a command of tools.answers."""
+    monkeypatch.setattr(verdict, "WEIGHTS", {**verdict.WEIGHTS})  # `fit` changes them
     for name in ("EDITS", "RESAMPLES"):
         monkeypatch.setattr(answers, name, 3)
     for name in ("HACKED", "SEARCHED"):
