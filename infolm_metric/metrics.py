@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from infolm_metric.core.checks import InputError, nearest
+from infolm_metric.core.checks import check_known
 
 if TYPE_CHECKING:
     from infolm_metric.core.results import Result
@@ -120,12 +120,7 @@ def find(name: str) -> Metric:
     Traceback (most recent call last):
     infolm_metric.InputError: unknown metric 'infoml'. Did you mean 'infolm'?
     """
-    if not isinstance(name, str):
-        raise InputError(
-            f"metric must be a string, got {name!r:.80} ({type(name).__name__}). Pass one name."
-        )
-    if name not in METRICS:
-        raise InputError(f"unknown metric {name!r}. {nearest(name, list(METRICS))}")
+    check_known("metric", name, list(METRICS))
     return METRICS[name]
 
 

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from infolm_metric.core.checks import InputError
@@ -31,6 +31,8 @@ JSON_LINES = (
     "Write one JSON object per line (`jq -c '.[]' FILE` converts an array of objects, and "
     "`jq -c . FILE` converts objects that span several lines)."
 )
+
+PLAIN_TEXT = "For files with one text per line, run infolm score -c CANDIDATES -r REFERENCES."
 
 QUOTES = 'Put cells with quotes or carriage returns in double quotes, and write each quote as "".'
 
@@ -78,16 +80,11 @@ def read_rows(path: str) -> Iterator[Row]:
     ...     [row for _, row in read_rows(path)]
     [{'system': 'A', 'fluency': '80'}]
     """
-    if os.path.isdir(path):
-        raise InputError(
-            f"{path} must be a table, but it is a folder. Pass one of its files, or score all of "
-            f"its tables with infolm score --dataset {path}"
-        )
     reader = _json_rows if path == STANDARD_INPUT else TABLES.get(file_ending(path))
     if reader is None:
         raise InputError(
             f"{path}: the name of a table must end in {', '.join(TABLES)}, optionally with .gz. "
-            + (JSON_LINES if file_ending(path) == ".json" else "Rename it.")
+            + (JSON_LINES if file_ending(path) == ".json" else PLAIN_TEXT)
         )
     return reader(path)
 
@@ -209,12 +206,9 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
     streams = [read_texts(path) for path in paths]
     for number, texts in enumerate(zip_longest(*streams), 1):
         if None in texts:
-            pairs = zip(texts, streams, strict=True)
-            counts = [number - (text is None) + sum(1 for _ in stream) for text, stream in pairs]
-            other = next(i for i, count in enumerate(counts) if count != counts[0])
             raise InputError(
-                "the files must have the same number of lines, with one text per line. "
-                f"{label(candidates)} has {counts[0]}, {label(paths[other])} has {counts[other]}."
+                "the files must have the same number of lines, with one text per line, but "
+                f"{label(paths[texts.index(None)])} has only {number - 1}."
             )
         row = {"prediction": texts[0], "references": list(texts[1:])}
         yield f"{label(candidates)}, line {number}", row
@@ -241,10 +235,9 @@ def load_dataset(
     split: str | None = None,
     revision: str | None = None,
 ) -> Any:
-    """Load a `datasets.Dataset` from the Hub or a folder.
+    """Load a `datasets.Dataset` from the Hub or a folder of data files.
 
-    The folder contains data files or the output of `save_to_disk`. `split` is optional if there is
-    only one.
+    `split` is optional if there is only one.
     """
     import datasets
 
@@ -254,15 +247,11 @@ def load_dataset(
         )
     if os.path.isdir(name):
         name = os.path.abspath(name)  # `datasets` cannot load "."
-    saved = any(Path(name, file).is_file() for file in ("state.json", "dataset_dict.json"))
     try:
-        if saved:
-            dataset = datasets.load_from_disk(name)
-        else:
-            builder = datasets.load_dataset_builder(name, config, revision=revision)
-            # By default, texts such as NA in CSV are read as missing values.
-            options = {"keep_default_na": False} if builder.name == "csv" else {}
-            dataset = datasets.load_dataset(name, config, split=split, revision=revision, **options)
+        builder = datasets.load_dataset_builder(name, config, revision=revision)
+        # By default, texts such as NA in CSV are read as missing values.
+        options = {"keep_default_na": False} if builder.name == "csv" else {}
+        dataset = datasets.load_dataset(name, config, split=split, revision=revision, **options)
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
         kind = InputError if isinstance(error, ValueError) or os.path.isdir(name) else OSError
@@ -271,14 +260,13 @@ def load_dataset(
             "--split."
         ) from error
     if isinstance(dataset, Mapping):
-        if split not in dataset and (split or len(dataset) > 1):
-            hint = f"{split!r} is not one of them." if split else "Select one with --split."
-            raise InputError(f"the data set {name!r} has the splits {', '.join(dataset)}. {hint}")
-        dataset = dataset[split or next(iter(dataset))]
-    elif saved and split:
-        raise InputError(f"the data set {name!r} was saved without splits. Omit --split.")
-    # Rows must contain Python types, and formats such as tensors would be slower.
-    return dataset.with_format(None)
+        if len(dataset) > 1:
+            raise InputError(
+                f"the data set {name!r} has the splits {', '.join(dataset)}. Select one with "
+                "--split."
+            )
+        (dataset,) = dataset.values()
+    return dataset
 
 
 def dataset_rows(name: str, load: Callable[[], Any]) -> Iterator[Row]:

@@ -78,8 +78,6 @@ def run(arguments: argparse.Namespace) -> None:
             f"two metrics are named {duplicates[0]!r}: a column in the data and a score of "
             "--metric. Rename the column."
         )
-    if not (names or ratings.metrics):
-        raise InputError("--no-metric requires another metric's scores in the data. Add --scores.")
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     grids, results = score_ratings(settings, ratings, arguments)
     remarks = []

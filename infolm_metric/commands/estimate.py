@@ -98,30 +98,25 @@ def _estimate(
     ratings: Ratings, grids: Mapping[str, np.ndarray]
 ) -> tuple[list[Estimate], list[Estimate]]:
     """Estimate the means of systems and their differences."""
+    from infolm_metric.meta_evaluation import estimate_mean
+
     systems = ratings.systems or (ONE_SYSTEM,)
-    subjects = [*combinations(systems, 1), *combinations(systems, 2)]
-    scores = {name: dict(zip(systems, np.atleast_2d(grids[name]), strict=True)) for name in grids}
+    rows = range(len(systems))
+    subjects = [*combinations(rows, 1), *combinations(rows, 2)]
     estimates: list[Estimate] = []
-    for criterion, grid in ratings.human.items():
-        human = dict(zip(systems, np.atleast_2d(grid), strict=True))
-        for names, metric in product(subjects, scores):
-            sides = (_difference(table, names) for table in (human, scores[metric]))
-            estimates.append((names, criterion, metric, _mean(*sides)))
+    for criterion, subject, metric in product(ratings.human, subjects, grids):
+        sides = (ratings.human[criterion], grids[metric])
+        human, scores = (_difference(np.atleast_2d(grid), subject) for grid in sides)
+        present = ~np.isnan(scores)  # a system may have no row for a sample
+        estimate = estimate_mean(human[present], scores[present])
+        estimates.append((tuple(systems[row] for row in subject), criterion, metric, estimate))
     means = [row for row in estimates if len(row[0]) == 1]
     return means, [row for row in estimates if len(row[0]) == 2]
 
 
-def _difference(table: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarray:
+def _difference(grid: np.ndarray, subject: Sequence[int]) -> np.ndarray:
     """Return the scores of a system, or the differences between two systems."""
-    return table[names[0]] - table[names[1]] if len(names) == 2 else table[names[0]]
-
-
-def _mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
-    """Estimate the mean, ignoring samples without a row."""
-    from infolm_metric.meta_evaluation import estimate_mean
-
-    present = ~np.isnan(metric)
-    return estimate_mean(human[present], metric[present])
+    return grid[subject[0]] - grid[subject[1]] if len(subject) == 2 else grid[subject[0]]
 
 
 def _warn_of_few(counts: list[int]) -> None:

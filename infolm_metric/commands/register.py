@@ -11,7 +11,6 @@ import argparse
 from infolm_metric.commands import options
 from infolm_metric.commands.parser import Parser
 from infolm_metric.integrations.register import register
-from infolm_metric.metrics import METRICS
 
 USAGE = "infolm register"
 
@@ -26,7 +25,3 @@ def run(arguments: argparse.Namespace) -> None:
         print(script)
     for name in scripts:
         print(f'evaluate.load("{name}") now works from any folder.')
-    for metric in METRICS.values():
-        if metric.alias:
-            print(f'evaluate.load("{metric.name}") loads a metric of another package.')
-    print("If the Hub is unreachable, set HF_EVALUATE_OFFLINE=1 to avoid waiting for it.")

@@ -27,7 +27,7 @@ from infolm_metric.commands import options, outputs, score_input
 from infolm_metric.commands.outputs import STANDARD_OUTPUT, write
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.baselines import PACKAGE, Verdict, resolve_baseline
-from infolm_metric.core.checks import InputError, check_at_least
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, Summary, mean, verdict_obstacles, warn
@@ -78,7 +78,6 @@ def add_options(parser: Parser) -> None:
     add("--restart", action="store_true", help="discard an existing job and start over")
     text = "ray: use the cluster at RAY_ADDRESS or this machine (requires -o FOLDER.parquet)"
     add("--engine", choices=("local", "ray"), default="local", help=text)
-    add("--workers", type=int, metavar="N", help="maximum number of Ray actors (default: no limit)")
     options.add_running(running)
     options.add_settings(parser)
 
@@ -107,9 +106,6 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     output_format = outputs.check_output(arguments, FORMATS[flag], *source.files, flag=flag)
     if arguments.restart and output_format != "job":
         raise InputError("--restart requires a job. Add -o SCORES.jsonl.")
-    if arguments.workers is not None and output_format != "ray":
-        raise InputError("--workers requires --engine ray")
-    check_at_least("--workers", arguments.workers, 1)
     return output_format
 
 
@@ -162,9 +158,7 @@ def _run_job(
         with require("ray[data]"):
             from infolm_metric.jobs.ray_jobs import score_source
 
-        result = score_source(
-            scorer, source, arguments.output, workers=arguments.workers, **keywords
-        )
+        result = score_source(scorer, source, arguments.output, **keywords)
     if result.resumed:
         print(f"infolm: {result.resumed} pairs had already been scored", file=sys.stderr)
     write(_summary([scorer], [result], arguments), STANDARD_OUTPUT)

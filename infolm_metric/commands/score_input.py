@@ -13,9 +13,8 @@ from infolm_metric.core.files import STANDARD_INPUT, label
 from infolm_metric.tables import Source, resembles_file
 
 INPUT_MODES = "texts as arguments, -c FILE and -r FILE, --data FILE, or --dataset NAME"
-FILES = "To score files with one text per line, run infolm score -c CANDIDATES -r REFERENCES."
 DATASET_OPTIONS = {
-    "--dataset": "data set on the Hub, folder of data files, or folder written by save_to_disk",
+    "--dataset": "data set on the Hub, or folder of data files",
     "--dataset-config": "configuration of the data set, required if it has several",
     "--dataset-revision": "branch, tag or commit of the data set",
     "--split": "split of the data set (default: the only split)",
@@ -74,8 +73,6 @@ def check_input_mode(
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
         raise InputError(f"{problem}. Pass either {INPUT_MODES}.")
-    if table and table.lower().removesuffix(".gz").endswith((".txt", ".text")):
-        raise InputError(f"{table} is plain text, not a table. {FILES}")
     if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
         raise InputError("--candidate-column and --reference-column require --data or --dataset")
     for flag in ("split", "dataset_config", "dataset_revision"):
@@ -86,8 +83,8 @@ def check_input_mode(
     names = [text for text in texts if text not in arguments.as_texts and resembles_file(text)]
     if names:
         raise InputError(
-            f"{names[0]!r} looks like a file name. {FILES} To score a table, run infolm score "
-            "--data FILE. To score the arguments as texts, put -- before them."
+            f"{names[0]!r} looks like a file name. {tables.PLAIN_TEXT} To score a table, run "
+            "infolm score --data FILE. To score the arguments as texts, put -- before them."
         )
     if len(texts) == 1:
         raise InputError(

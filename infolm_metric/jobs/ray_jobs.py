@@ -1,4 +1,4 @@
-"""Scoring on a Ray cluster: score columns are added to a `ray.data.Dataset` of pairs.
+"""Scoring on a Ray cluster, for `infolm score --engine ray`.
 
 Ray Data reads and writes the tables. Blocks of pairs stream through actors, each with its own
 scorer. If document frequencies are needed, tasks count them in all blocks before any pair is
@@ -20,7 +20,7 @@ import ray
 from pyarrow import dataset, parquet
 from ray.data.datasource import BlockBasedFileDatasink
 
-from infolm_metric import metrics, tables
+from infolm_metric import tables
 from infolm_metric.core import baselines, files
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import CorpusStatistics
@@ -30,51 +30,10 @@ from infolm_metric.core.signature import Signature
 from infolm_metric.jobs import resume
 from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
 
-RAY_BATCH = 256  # pairs that an actor scores together
 ROWS_PER_FILE = 1 << 14  # minimum number of rows in an output file, except for the last
 BLOCK_BYTES = 1 << 17  # bytes of a block. A block is the smallest unit of work for an actor
 # Reading without a CPU of its own is not fused with scoring: one actor would score each file.
 READING: Mapping[str, Any] = {"num_cpus": 0}
-
-
-def score_dataset(
-    dataset: ray.data.Dataset,
-    *,
-    metric: str = metrics.DEFAULT,
-    candidate_column: str | None = None,
-    reference_columns: Sequence[str] = (),
-    workers: int | None = None,
-    batch: int = RAY_BATCH,
-    rescale_with_baseline: object = False,
-    **settings: object,
-) -> ray.data.Dataset:
-    """Return a data set with added score columns, computed lazily block by block.
-
-    The scores are the same as if one process scored all pairs. If document frequencies are needed
-    (idf="references" or "separate"), this call reads the data set once to count them. Workers write
-    warnings to their own logs.
-
-    Args:
-        dataset: one row per pair, with a column of candidates and one or more columns of
-            references. A reference column contains strings or lists of strings.
-        metric: name of the metric.
-        candidate_column: column of candidates. By default "prediction" or "candidate".
-        reference_columns: columns of references. By default "references" or "reference".
-        workers: maximum number of actors. The default is one per GPU in the cluster, or one per CPU
-            if the cluster has no GPU or `device` is "cpu".
-        batch: number of pairs that are scored together.
-        rescale_with_baseline: as in `Scorer.score`.
-        **settings: settings of the metric.
-
-    Raises:
-        InputError: a setting is invalid, or a column would be overwritten. Invalid rows,
-            and workers with a different signature, raise errors when the result is read.
-        OSError: the model cannot be loaded.
-    """
-    scorer = metrics.find(metric).scorer_type()(**settings)
-    baseline = baselines.resolve_baseline(metric, rescale_with_baseline)
-    plan = Plan(scorer, baseline, (candidate_column, reference_columns))
-    return plan.score(dataset, workers, batch)[0]
 
 
 def score_source(
@@ -83,7 +42,6 @@ def score_source(
     output: str,
     *,
     rescale_with_baseline: object = False,
-    workers: int | None = None,
     verbose: bool = False,
 ) -> Summary:
     """Score pairs, and write the input columns and the scores to a new folder of Parquet files.
@@ -106,7 +64,7 @@ def score_source(
         rows, row_type = _open_source(source)
         if not rows.take(1):
             raise InputError(f"{source.name} has no rows. Add one row per pair.")
-        scores, run = Plan(scorer, baseline, columns, row_type, totals).score(rows, workers)
+        scores, run = Plan(scorer, baseline, columns, row_type, totals).score(rows)
         # Workers have different working directories.
         options: Any = {"file_format": "parquet", "min_rows_per_file": ROWS_PER_FILE}
         scores.write_datasink(_ParquetFiles(os.path.abspath(output), **options))
@@ -157,8 +115,8 @@ class Plan:
     scorer: Scorer[Any]
     baseline: baselines.Baseline | None
     columns: tuple[str | None, Sequence[str]]  # of candidates and references
-    row_type: type[dict[str, Any]] = dict
-    totals: Any = None  # actor that collects warnings. None: workers log them
+    row_type: type[dict[str, Any]]
+    totals: Any  # actor that collects warnings
 
     def pairs(self, rows: pyarrow.Table) -> Pairs:
         """Return the pairs of a batch of rows, in which missing values are null."""
@@ -173,9 +131,7 @@ class Plan:
         statistics = self.scorer.prepare().count(self.pairs(rows).texts_by_side)
         return {"counts": [statistics]}
 
-    def score(
-        self, rows: ray.data.Dataset, workers: int | None, batch: int = RAY_BATCH
-    ) -> tuple[ray.data.Dataset, Run[Any]]:
+    def score(self, rows: ray.data.Dataset) -> tuple[ray.data.Dataset, Run[Any]]:
         """Return the data set with scores, and the run that computes them."""
         names = self.scorer.settings.all_columns(self.baseline is not None)
         resume.check_new_columns("the data set", rows.columns() or (), names)
@@ -193,8 +149,8 @@ class Plan:
         scored = rows.map_batches(
             _Worker,
             fn_constructor_args=(self, dict(run.signature.fields), statistics),
-            batch_size=batch,
-            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
+            batch_size=resume.JOB_CHUNK,
+            compute=ray.data.ActorPoolStrategy(min_size=1),
             udf_modifying_row_count=False,
             **options,
         )
@@ -222,10 +178,8 @@ class _Worker:
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
         pairs, scorer = self.plan.pairs(rows), self.plan.scorer
         result = self.run.score(pairs, rank=True).renamed(scorer.settings.column)
-        if self.plan.totals is None:
-            warn(result.counts)
-        else:  # wait for the result, because the worker may exit after this batch
-            ray.get(self.plan.totals.add.remote(result.counts, Counter(pairs.counts)))
+        # Wait for the result, because the worker may exit after this batch.
+        ray.get(self.plan.totals.add.remote(result.counts, Counter(pairs.counts)))
         for name, column in result.all_columns().items():
             kind = pyarrow.float64() if name in result.columns() else pyarrow.string()
             rows = rows.append_column(name, pyarrow.array(column, kind))

@@ -147,8 +147,8 @@ def agreement(
     """
     if not (human and metrics):
         raise InputError(
-            "agreement needs at least one criterion and one metric, got "
-            f"{len(human)} and {len(metrics)}"
+            f"at least one criterion and one metric are required, got {len(human)} and "
+            f"{len(metrics)}. Add scores."
         )
     named_grids = {f"criterion {name!r}": grid for name, grid in human.items()}
     named_grids |= {f"metric {name!r}": grid for name, grid in metrics.items()}

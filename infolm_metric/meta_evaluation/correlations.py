@@ -178,17 +178,6 @@ def calibrated_accuracy(human: np.ndarray, metric: np.ndarray) -> float:
 # From grids to vectors.
 
 
-def check_levels(levels: Sequence[str], systems: bool) -> None:
-    """Check that the levels are known, and that there are systems for the system level."""
-    for level in levels:
-        check_known("level", level, LEVELS)
-    if "system" in levels and not systems:
-        raise InputError(
-            "the system level requires a system for each row. Add a 'system' column, or use the "
-            "segment level."
-        )
-
-
 def check_grids(grids: Mapping[str, np.ndarray]) -> None:
     """Check that the grids have the same shape and no infinities.
 
@@ -256,5 +245,10 @@ def system_means(grid: np.ndarray) -> np.ndarray:
 def prepare_grids(level: str, **grids: np.ndarray) -> list[np.ndarray]:
     """Check the grids and return their common scores."""
     check_grids(grids)
-    check_levels([level], np.ndim(grids["human"]) > 1)
+    check_known("level", level, LEVELS)
+    if level == "system" and np.ndim(grids["human"]) < 2:
+        raise InputError(
+            "the system level requires scores [systems, samples], got [texts]. Use the segment "
+            "level."
+        )
     return common_scores(list(grids.values()))[0]

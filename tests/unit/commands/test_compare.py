@@ -154,7 +154,7 @@ INVALID = [
     (["good.txt"], "SYSTEM must name at least two different files, got good.txt"),
     (["good.txt", "good.txt"], "different files, got good.txt, good.txt"),
     (["good.txt", "a.csv"], "infolm score --data a.csv"),
-    (["good.txt", "one.txt"], "good.txt has 60, one.txt has 1"),
+    (["good.txt", "one.txt"], "one.txt has only 1"),
     (["good.txt", "weak.txt", "--resamples", "0"], "--resamples must be at least 1, got 0"),
     (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate estimates token weights"),
     (["one.txt", "other.txt", "-r", "one.txt"], "one.txt must have at least two texts, got 1"),
@@ -228,17 +228,3 @@ def test_texts_from_a_template_get_no_verdict(infolm, metric):
     code, output, errors = infolm(*arguments, *options, "--idf", "none", "--json")
     (rows,) = json.loads(output)["systems"].values()
     assert rows[1]["verdict"] == "worse"
-
-
-@pytest.mark.filterwarnings("ignore:infolm")
-@pytest.mark.parametrize("combined", [(), ("--combine-with", "infolm")])
-def test_empty_outputs_lower_the_score_of_a_system(infolm_output, tiny_nli, combined):
-    Path("bad.txt").write_text("".join(f"{text}\n" for text in reversed(TEXTS)))
-    Path("empty.txt").write_text("\n" * len(TEXTS))
-    halves = (text if place % 2 else "" for place, text in enumerate(reversed(TEXTS)))
-    Path("half.txt").write_text("".join(f"{text}\n" for text in halves))
-    files = ("bad.txt", "half.txt", "empty.txt", "-r", "truth.txt", "--resamples", "200", "--json")
-    options = ("--metric", "menli", "--model", tiny_nli(), "--formula=e-n-2c", *combined)
-    (rows,) = json.loads(infolm_output("compare", *files, *options))["systems"].values()
-    assert [row["verdict"] for row in rows] == [None, "worse", "worse"]
-    assert rows[0]["mean"] > rows[1]["mean"] > rows[2]["mean"]

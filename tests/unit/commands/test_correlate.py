@@ -168,7 +168,7 @@ INVALID = [
     (ROWS, ["--rescale-with-baseline"], "unrecognized arguments: --rescale-with-baseline"),
     ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: system 'good' already has a text for id '0'"),
     (SAME_NAME, [], "two metrics are named 'infolm'"),
-    (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "--no-metric requires another metric's scores"),
+    (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "at least one criterion and one metric are required"),
 ]
 
 
