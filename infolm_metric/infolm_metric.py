@@ -57,8 +57,6 @@ Examples:
 from infolm_metric.infolm.scorer import InfoLMScorer
 from infolm_metric.scoring import evaluate_metric
 
-_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
-
 
 class InfoLM(evaluate_metric.EvaluateMetric):
     """InfoLM for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
@@ -74,7 +72,4 @@ class InfoLM(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = InfoLMScorer
-    description = _DESCRIPTION
-    paper = _CITATION
-    examples = _EXAMPLES
     reference_urls = ["https://arxiv.org/abs/2112.01589"]

@@ -1,16 +1,12 @@
-"""answer_check for `evaluate`. See infolm_metric.py for the restrictions on imports and state."""
+"""answer_check for `evaluate`. See infolm_metric.py for the restrictions on imports and state.
 
-from infolm_metric.answer_check.scorer import AnswerCheckScorer
-from infolm_metric.scoring import evaluate_metric
-
-_DESCRIPTION = """\
+Description:
 answer_check decides whether an LLM's answer agrees with a reference answer. It removes thinking and
 Markdown, compares the tokens that carry meaning (names, letters, numbers by value, units) and asks
 a natural language inference (NLI) model whether the answer entails the reference. The score is from
 0 to 1. Higher is better. Each answer also gets a verdict: likely correct, unclear or likely wrong.
-"""
 
-_EXAMPLES = """
+Examples:
     >>> from infolm_metric import AnswerCheck
     >>> answer_check = AnswerCheck()  # or evaluate.load("answer_check", ...)
     >>> results = answer_check.compute(
@@ -21,7 +17,8 @@ _EXAMPLES = """
     ['likely correct', 'likely wrong']
 """
 
-__test__ = {"examples": _EXAMPLES}  # doctests
+from infolm_metric.answer_check.scorer import AnswerCheckScorer
+from infolm_metric.scoring import evaluate_metric
 
 
 class AnswerCheck(evaluate_metric.EvaluateMetric):
@@ -38,5 +35,3 @@ class AnswerCheck(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = AnswerCheckScorer
-    description = _DESCRIPTION
-    examples = _EXAMPLES

@@ -45,8 +45,6 @@ Examples:
 from infolm_metric.baryscore.scorer import BaryScorer
 from infolm_metric.scoring import evaluate_metric
 
-_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
-
 
 class BaryScore(evaluate_metric.EvaluateMetric):
     """BaryScore for `evaluate`: `compute(predictions=[...], references=[...])`, lower is better.
@@ -62,7 +60,4 @@ class BaryScore(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = BaryScorer
-    description = _DESCRIPTION
-    paper = _CITATION
-    examples = _EXAMPLES
     reference_urls = ["https://aclanthology.org/2021.emnlp-main.817"]

@@ -67,12 +67,7 @@ class Explanation:
     distances: np.ndarray
 
     def __repr__(self) -> str:
-        words = (
-            f"{self.candidate.tokens[move.candidate]} -> {self.reference.tokens[move.reference]} "
-            f"{move.share:.3g}"
-            for move in self.moves()[:3]
-        )
-        return f"<Explanation of baryscore {self.score:.6g}: {', '.join(words)}, ...>"
+        return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
         """Yield the score and the most expensive moves as text."""

@@ -53,11 +53,11 @@ class BaryScoreRun(HiddenStatesRun[BaryScoreSettings]):
         }
         pairs = [(x.key, y.key) for x, y in zip(candidates, references, strict=True)]
         # Identical texts score exactly 0, regardless of rounding.
-        distances = {pair: 0.0 for pair in pairs}
-        different = [(x, y) for x, y in distances if x != y]
-        problems = [(clouds[x], clouds[y]) for x, y in different]
-        solutions = transport.squared_distances(problems, torch.get_num_threads())
-        distances.update(zip(different, solutions, strict=True))
+        with transport.silent_solver():
+            distances = {
+                (x, y): 0.0 if x == y else transport.squared_distance(clouds[x], clouds[y])
+                for x, y in dict.fromkeys(pairs)
+            }
         return {self.settings.metric: np.asarray([distances[pair] for pair in pairs])}
 
 

@@ -11,8 +11,7 @@ import functools
 import os
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,13 +19,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from infolm_metric.core.inputs import batches
-
 WARNINGS_LOCK = threading.Lock()  # `warnings.catch_warnings` is not thread-safe
 LARGEST_COST = 4.0  # squared diameter of the unit ball
 ITERATIONS = 1_000_000
-COSTS = 1 << 23  # entries of the cost matrices that are kept (64 MB)
-MOST_THREADS = 4  # more would wait for the interpreter
 UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
 
@@ -100,35 +95,8 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
 
 def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
     """Return the squared 2-Wasserstein distance between two texts, in [0, LARGEST_COST]."""
-    return _solve([(x.weights, y.weights, costs(x.points, y.points))])[0]
-
-
-def squared_distances(
-    pairs: Sequence[tuple[WeightedPoints, WeightedPoints]], threads: int
-) -> list[float]:
-    """Return the squared distance of each pair. POT solves problems in several threads.
-
-    Costs are computed first, because products in several threads would slow down the solvers.
-    """
-    if not pairs:
-        return []
-    distances, threads = list[float](), min(threads, MOST_THREADS, len(pairs))
-    largest = max(len(x.points) * len(y.points) for x, y in pairs)
-    with silent_solver(), ThreadPoolExecutor(threads) as pool:
-        solver()  # imported here, because its import changes the environment
-        for part in batches(pairs, max(threads, COSTS // largest)):
-            problems = [(x.weights, y.weights, costs(x.points, y.points)) for x, y in part]
-            solutions = pool.map(_solve, (problems[start::threads] for start in range(threads)))
-            values = [0.0] * len(part)
-            for start, solution in enumerate(solutions):
-                values[start::threads] = solution
-            distances += values
-    return distances
-
-
-def _solve(problems: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> list[float]:
-    """Return the minimum cost of each problem: masses [n] and [m], and costs [n, m]."""
-    return [float((best_plan(a, b, cost) * cost).sum()) for a, b, cost in problems]
+    cost = costs(x.points, y.points)
+    return float((best_plan(x.weights, y.weights, cost) * cost).sum())
 
 
 @contextmanager

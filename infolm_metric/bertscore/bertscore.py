@@ -43,8 +43,6 @@ Examples:
 from infolm_metric.bertscore.scorer import BERTScorer
 from infolm_metric.scoring import evaluate_metric
 
-_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
-
 
 class BERTScore(evaluate_metric.EvaluateMetric):
     """BERTScore for `evaluate`: `compute(predictions=[...], references=[...])`, higher is better.
@@ -60,7 +58,4 @@ class BERTScore(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = BERTScorer
-    description = _DESCRIPTION
-    paper = _CITATION
-    examples = _EXAMPLES
     reference_urls = ["https://openreview.net/forum?id=SkeHuCVFDr"]

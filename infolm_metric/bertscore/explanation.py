@@ -45,13 +45,11 @@ class Explanation:
     candidate: list[Match]
     reference: list[Match]
 
-    def __repr__(self) -> str:
-        matches = sorted(self.candidate + self.reference, key=lambda match: match.similarity)
-        words = ", ".join(f"{one.token} -> {one.match} {one.similarity:.3g}" for one in matches[:3])
-        return f"<Explanation of bertscore {self._scores()}: {words}, ...>"
-
     def _scores(self) -> str:
         return ", ".join(f"{name} {score:.6g}" for name, score in self.scores.items())
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
         """Yield lines with the scores and each text's least similar tokens."""

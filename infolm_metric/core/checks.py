@@ -51,12 +51,12 @@ class InputError(ValueError):
         self.setting = setting.partition("[")[0]
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_user(message: str) -> None:
     """Issue a warning at the user's line, which is the first outside of the packages in CALLERS."""
     frame, level = sys._getframe(), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
         frame, level = frame.f_back, level + 1
-    warnings.warn(f"infolm: {message}", category, stacklevel=level)
+    warnings.warn(f"infolm: {message}", stacklevel=level)
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:

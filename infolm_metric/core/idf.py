@@ -37,8 +37,7 @@ _sizes: dict[str, int] = {}
 class IDF:
     """Document frequencies of tokens in a corpus, and the resulting IDF weights.
 
-    Tables are equal if their numbers of documents, frequencies and tokenizers are equal. Raises
-    InputError if a frequency is not an integer between 0 and `documents`.
+    Tables are equal if their numbers of documents, frequencies and tokenizers are equal.
 
     Attributes:
         documents: number of documents, at least 1.
@@ -59,16 +58,7 @@ class IDF:
     digests: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        frequency, documents = np.asarray(self.document_frequency), self.documents
-        whole = isinstance(documents, int | np.integer) and documents >= 1
-        is_list = frequency.ndim == 1 and np.issubdtype(frequency.dtype, np.integer)
-        if not (whole and is_list and not ((frequency < 0) | (frequency > documents)).any()):
-            raise InputError(
-                "document_frequency must be a one-dimensional array of integers from 0 to "
-                f"documents, a whole number >= 1, got {frequency!r:.200} and {documents!r}"
-            )
-        object.__setattr__(self, "documents", int(documents))
-        frequency = frequency.astype(np.int64)
+        frequency = np.array(self.document_frequency, dtype=np.int64)
         frequency.setflags(write=False)
         object.__setattr__(self, "document_frequency", frequency)
 

@@ -72,8 +72,7 @@ class Explanation:
     vocabulary: list[str]
 
     def __repr__(self) -> str:
-        top = ", ".join(f"{entry.token} {entry.share:.3g}" for entry in self.top(3))
-        return f"<Explanation of {self.measure} {self.score:.6g}: {top}, ...>"
+        return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
         """Yield the score and the largest contributions as text."""

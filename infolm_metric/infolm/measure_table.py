@@ -54,7 +54,6 @@ class Measure:
         symmetric: True if D(p,q) = D(q,p).
         upper_bound: upper bound of D(p,q) and D(q,p), or a function of the parameters.
         jensen_bound: upper bound of D(p, (p+q)/2), or a function of the parameters.
-        source: reference to the literature.
     """
 
     name: str
@@ -66,7 +65,6 @@ class Measure:
     symmetric: bool = False
     upper_bound: float | Callable[..., float] = math.inf
     jensen_bound: float | Callable[..., float] = math.inf
-    source: str = "Colombo et al. 2022"
 
     def check(self, alpha: object, beta: object) -> dict[str, float]:
         """Check the parameters that the measure uses, and return them by name.
@@ -123,7 +121,6 @@ def _ab_jensen_bound(alpha: float, beta: float) -> float:
     return math.log(2) / alpha if alpha > 0.0 and alpha + beta == 1.0 else math.inf
 
 
-_CICHOCKI = "Cichocki, Cruces and Amari 2011, Colombo et al. 2022"
 _MEASURES = (
     Measure(
         "kl_divergence",
@@ -156,7 +153,6 @@ _MEASURES = (
         parameters=(
             Parameter("beta", "any number except 0 and -1", lambda b: b not in (0.0, -1.0)),
         ),
-        source=_CICHOCKI,
     ),
     Measure(
         "ab_divergence",
@@ -171,7 +167,6 @@ _MEASURES = (
         joint_domain="alpha + beta other than 0",
         accepts=lambda alpha, beta: alpha + beta != 0.0,
         jensen_bound=_ab_jensen_bound,
-        source=_CICHOCKI,
     ),
     _distance("l1_distance", "sum |p - q|", "twice the total variation distance", 2.0),
     _distance(

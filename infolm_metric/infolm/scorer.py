@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -201,10 +202,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         with self.lock:
             results = self._sweep(pairs, grid)
         # All combinations score the same texts, so each warning reports the largest count.
-        kinds = {kind for result in results for kind in result.counts}
-        counts = {kind: max(result.counts[kind] for result in results) for kind in kinds}
-        documents = [result.counts["few_documents"] for result in results]
-        warn({**counts, "few_documents": min(filter(None, documents), default=0)})
+        warn(reduce(operator.or_, (Counter(result.counts) for result in results)))
         return list(zip(grid, results, strict=True))
 
     def distributions(self, texts: object, **changed: object) -> Tensor:

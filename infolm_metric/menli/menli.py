@@ -55,8 +55,6 @@ Examples:
 from infolm_metric.menli.scorer import MENLIScorer
 from infolm_metric.scoring import evaluate_metric
 
-_DESCRIPTION, _CITATION, _EXAMPLES = evaluate_metric.read_documentation(__doc__)
-
 
 class MENLI(evaluate_metric.EvaluateMetric):
     """MENLI for `evaluate`: `compute(predictions=[...], references=[...])`, higher is better.
@@ -72,7 +70,4 @@ class MENLI(evaluate_metric.EvaluateMetric):
     """
 
     scorer_type = MENLIScorer
-    description = _DESCRIPTION
-    paper = _CITATION
-    examples = _EXAMPLES
     reference_urls = ["https://arxiv.org/abs/2208.07316"]

@@ -24,7 +24,7 @@ M = TypeVar("M", bound=nn.Module)
 PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # maximum per shape. For large shapes (a vocabulary head), fewer rows are probed
 PADDED_ROWS = 16  # rows. Padding to this number is cheap
-BLOCKS = (1024, 256, 64)  # rows. Small products take longer per row
+BLOCK = 64  # rows
 COLUMNS = 2048  # outputs per product. Products for a whole vocabulary exceed the caches
 DISTINCT_ROWS = 300  # of the probed matrices
 SHIFT = 7  # rows by which a block is moved in the probe
@@ -35,11 +35,11 @@ class RowRule:
     """Numbers of rows for which a matrix product computes each row independently of the others."""
 
     least: int = 1  # minimum. Smaller products are padded with zeros
-    blocks: tuple[int, ...] = ()  # rows per product, decreasing. Empty: any number >= `least`
+    block: int = 0  # rows per product. 0: any number >= `least`
 
     def padded(self, count: int) -> int:
         """Return the number of rows after padding."""
-        return count + -count % self.blocks[-1] if self.blocks else max(count, self.least)
+        return count + -count % self.block if self.block else max(count, self.least)
 
     def apply(
         self, rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None
@@ -48,15 +48,11 @@ class RowRule:
         count, total = len(rows), self.padded(len(rows))
         if total > count:
             rows = F.pad(rows, (0, 0, 0, total - count))
-        if not self.blocks:
+        if not self.block:
             return linear(rows, weight, bias, out)[:count]
         out = rows.new_empty(total, len(weight)) if out is None else out
-        start = 0
-        for block in self.blocks:
-            while total - start >= block:
-                part = slice(start, start + block)
-                linear(rows[part], weight, bias, out[part])
-                start += block
+        for part, target in zip(rows.split(self.block), out.split(self.block), strict=True):
+            linear(part, weight, bias, target)
         return out[:count]
 
 
@@ -123,7 +119,7 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
         return rows.repeat(-(-size // distinct), 1)[:size]
 
     # Sums are almost 0, so that results show the rounding errors of all terms.
-    rows, weight = matrix(-1, max(BLOCKS[-1], counts[-1]) + SHIFT), matrix(1, outputs)
+    rows, weight = matrix(-1, max(BLOCK, counts[-1]) + SHIFT), matrix(1, outputs)
     bias = weight[:, 0] * 1e-6
 
     def product(start: int, count: int) -> Tensor:
@@ -138,19 +134,9 @@ def probe_rows(inputs: int, outputs: int, dtype: torch.dtype, threads: int) -> R
     ]
     if max(dependent, default=0) < PADDED_ROWS:
         return RowRule(least=PADDED_ROWS if dependent else 1)
-    least = BLOCKS[-1]
-    shared = [product(start, least)[SHIFT - start : least - start] for start in range(SHIFT)]
-    if not all(torch.equal(shared[0], other) for other in shared):
-        return RowRule()
-    rows = matrix(-1, BLOCKS[0])
-    expected = RowRule(blocks=(least,)).apply(rows, weight, bias)
-    larger = (block for block in BLOCKS[:-1] if block <= most_rows)
-    same = [
-        block
-        for block in larger
-        if torch.equal(RowRule(blocks=(block,)).apply(rows, weight, bias), expected)
-    ]
-    return RowRule(blocks=(*same, least))
+    shared = [product(start, BLOCK)[SHIFT - start : BLOCK - start] for start in range(SHIFT)]
+    independent = all(torch.equal(shared[0], other) for other in shared)
+    return RowRule(block=BLOCK) if independent else RowRule()
 
 
 def row_rule(weight: Tensor) -> RowRule:

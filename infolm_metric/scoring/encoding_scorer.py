@@ -117,14 +117,6 @@ class EncodingRun(Run[E]):
     ) -> dict[str, np.ndarray]:
         """Score each candidate against its reference, float64 [pairs] by score name."""
 
-    def compare_all(self, candidates: Texts, references: Texts, encodings: Encodings) -> np.ndarray:
-        """Score all candidates against all references, float64 [candidates, references]."""
-        rows = []
-        for candidate in candidates:  # one at a time to limit memory
-            (row,) = self.compare([candidate] * len(references), references, encodings).values()
-            rows.append(row)
-        return np.stack(rows)
-
     @property
     def block_size(self) -> int:
         """Number of candidates or references that `score_matrix` encodes at a time."""
@@ -197,41 +189,21 @@ class EncodingRun(Run[E]):
     def compare_pairs(
         self, pairs: Pairs, candidates: Texts, references: Texts, encodings: Encodings
     ) -> ChunkScores:
-        """Compare the encoded candidates of a chunk with their references."""
-        owners = np.arange(len(pairs)).repeat(pairs.counts).tolist()
-        repeated = [candidates[owner] for owner in owners]
+        """Compare the encoded candidates of a chunk with their references, and count warnings."""
+        settings, counts, rule = self.settings, pairs.counts, self.settings.multi_reference
+        repeated = [candidates[owner] for owner in np.repeat(np.arange(len(pairs)), counts)]
         values = self.compare(repeated, references, encodings)
         if len(encodings) > RELEASE_TEXTS:
             release_memory()
-        return self.reduce(candidates, references, pairs.counts, values)
-
-    def reduce(
-        self,
-        candidates: Texts,
-        references: Texts,
-        counts: Sequence[int],
-        values: Mapping[str, np.ndarray],
-    ) -> ChunkScores:
-        """Reduce the scores against each reference to one score per pair, and count warnings.
-
-        `counts` are the numbers of references, [pairs], and `values` are float64 [references].
-        """
-        rule = self.settings.multi_reference
         scores = {name: reduce_references(part, counts, rule) for name, part in values.items()}
-        owners = np.arange(len(counts)).repeat(counts).tolist()
-        equal = [
-            candidates[owner].key[0] == reference.key[0]
-            for owner, reference in zip(owners, references, strict=True)
-        ]
+        equal = [x.key[0] == y.key[0] for x, y in zip(repeated, references, strict=True)]
         starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
         combine = np.logical_and if rule == "mean" else np.logical_or
         identical = combine.reduceat(equal, starts)
-        best = np.any(
-            [part == self.scorer.best(self.settings, name) for name, part in scores.items()], axis=0
-        )
+        best = [part == self.scorer.best(settings, name) for name, part in scores.items()]
         warnings = self.count_warnings([*candidates, *references])
         warnings["identical"] = int(identical.sum())
-        warnings["indistinguishable"] = int((best & ~identical).sum())
+        warnings["indistinguishable"] = int((np.any(best, axis=0) & ~identical).sum())
         return ChunkScores({name: part.tolist() for name, part in scores.items()}, warnings)
 
     def scores_by_count(
@@ -279,8 +251,10 @@ class EncodingRun(Run[E]):
             for start in range(0, len(rows), size):
                 row_block = rows[start : start + size]
                 encodings = {**column_encodings, **self.encode(row_block)}
-                block = self.compare_all(row_block, column_block, encodings)
-                values[start : start + size, first : first + size] = block
+                for index, text in enumerate(row_block, start):  # one at a time to limit memory
+                    sides = [text] * len(column_block), column_block
+                    (row,) = self.compare(*sides, encodings).values()
+                    values[index, first : first + size] = row
         counts, (name,) = self.count_warnings([*rows, *columns]), self.settings.names
         best = self.scorer.best(self.settings, name)
         for text, row in zip(rows, values, strict=True):

@@ -6,6 +6,7 @@ import copy
 import inspect
 import os
 import re
+import sys
 import threading
 from typing import Any, ClassVar
 
@@ -26,6 +27,8 @@ _FEATURES = [  # one reference per prediction, or a list of references
     datasets.Features({"predictions": _TEXT, "references": references})
     for references in (_TEXT, datasets.List(_TEXT))
 ]
+# Sections of the docstring of a metric's module. The citation of the software follows.
+_SECTIONS = re.compile(r"^(\w+):\n((?:(?!(?:Citation|Examples):$).*\n)*)", re.MULTILINE)
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
 # Lock of the added pairs of all metrics. Instances with a lock could not be pickled.
 _ADDED_LOCK = threading.Lock()
@@ -49,7 +52,8 @@ Args:
 class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     """Base class of metrics for `evaluate` that compute scores with `scorer_type`.
 
-    A metric is a subclass that sets its scorer and documentation. Added pairs are kept in memory,
+    A metric is a subclass that sets its scorer. The docstring of its module contains the sections
+    Description, Citation and Examples. Added pairs are kept in memory,
     and nothing is written to disk. Several processes exchange scores with `compute(ranks=...)`.
 
     `settings` are the defaults for `compute`, which loads the model. An unknown or invalid setting
@@ -59,9 +63,6 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     """
 
     scorer_type: ClassVar[type[Scorer[Any]]]
-    description: ClassVar[str] = ""
-    paper: ClassVar[str] = ""  # BibTeX entry, followed by the software's entry
-    examples: ClassVar[str] = ""
     reference_urls: ClassVar[list[str]] = []
 
     def __init__(self, config_name: str | None = None, **settings: object) -> None:
@@ -112,10 +113,12 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def _info(self) -> evaluate.MetricInfo:
         """Return documentation and input types for evaluate."""
         settings = inspect.getdoc(self.scorer_type.settings_type)
+        sections = dict(_SECTIONS.findall(sys.modules[type(self).__module__].__doc__ or ""))
+        examples = sections.get("Examples", "")
         return evaluate.MetricInfo(
-            description=self.description,
-            citation=self.paper + _SOFTWARE,
-            inputs_description=f"{_INPUTS_DESCRIPTION}\n{settings}\n\nExamples:\n{self.examples}",
+            description=sections.get("Description", ""),
+            citation=sections.get("Citation", "") + _SOFTWARE,
+            inputs_description=f"{_INPUTS_DESCRIPTION}\n{settings}\n\nExamples:\n{examples}",
             features=_FEATURES,
             reference_urls=self.reference_urls,
             license="Apache-2.0",
@@ -222,10 +225,3 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         with _ADDED_LOCK:
             self._added[:] = [part for part in self._added if id(part) not in scored]
         return None if result is None else result.as_dict(return_scores, details)
-
-
-def read_documentation(text: str) -> tuple[str, str, str]:
-    """Return the sections Description, Citation and Examples of a module's docstring."""
-    pattern = r"\n(?:Description|Citation|Examples):(?=\n)"
-    _, description, citation, examples = re.split(pattern, text)
-    return description.lstrip(), citation, examples

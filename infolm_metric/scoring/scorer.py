@@ -31,7 +31,6 @@ from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, Baseli
 from infolm_metric.core.checks import InputError, check_value
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import (
-    Pair,
     Pairs,
     batches,
     check_pairs,
@@ -146,7 +145,10 @@ class Scorer(ABC, Generic[S]):
             )
 
         def scores() -> Iterator[dict[str, float]]:
-            run = self.prepare(settings).with_counts_of(iterate_pairs(pairs))
+            run = self.prepare(settings)
+            parts = batches(iterate_pairs(pairs), COUNTED_PAIRS) if settings.idf_sides else ()
+            documents = (run.count(Pairs.of(part).texts_by_side) for part in parts)
+            run = run.with_statistics(sum(documents, CorpusStatistics()))
             counts = Counter[str]()
             for part in batches(iterate_pairs(pairs), STREAMED_PAIRS):
                 result = run.score(Pairs.of(part))
@@ -302,12 +304,6 @@ class Run(ABC, Generic[S]):
     def with_statistics(self, statistics: CorpusStatistics) -> Self:
         """Return the run with the statistics of a whole corpus."""
         return replace(self, statistics=statistics)
-
-    def with_counts_of(self, pairs: Iterable[Pair]) -> Self:
-        """Return the run with the statistics of the pairs, which are read only if necessary."""
-        parts = batches(pairs, COUNTED_PAIRS) if self.settings.idf_sides else ()
-        counts = (self.count(Pairs.of(part).texts_by_side) for part in parts)
-        return self.with_statistics(sum(counts, CorpusStatistics()))
 
     @cached_property
     def tables(self) -> tuple[IDF | None, IDF | None]:

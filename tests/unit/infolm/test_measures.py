@@ -446,7 +446,7 @@ def test_the_table_describes_every_measure():
     assert list(MEASURES) == list(LITERAL) == list(measures.FORMULAS)
     for name, measure in MEASURES.items():
         assert measure.name == name and callable(getattr(measures, name))
-        assert measure.expression and measure.description and measure.source
+        assert measure.expression and measure.description
         assert {parameter.name for parameter in measure.parameters} == set(PARAMETERS.get(name, {}))
         assert measure.symmetric == name.endswith("_distance")
         assert measures.resolve(measure) is measures.resolve(name) is measure
