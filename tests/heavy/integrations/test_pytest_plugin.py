@@ -84,16 +84,6 @@ def test_new_texts_fail_only_if_they_are_significantly_worse(run):
     result.stdout.fnmatch_lines(lines)
 
 
-def test_message_is_the_same_in_each_run(run):
-    code = """
-        def test_wrong(assert_answer):
-            assert_answer("It was Buzz Aldrin.", ["Neil Armstrong"])
-    """
-    runs = [run(code, "-p", "no:cacheprovider") for _ in range(2)]
-    first, second = ([line for line in each.outlines if line[:1] == "E"] for each in runs)
-    assert first == second and len(first) >= 5
-
-
 def test_plugin_imports_no_library_unless_a_fixture_is_used(run):
     result = run("""
         import sys
@@ -103,18 +93,6 @@ def test_plugin_imports_no_library_unless_a_fixture_is_used(run):
             assert not {"torch", "numpy", "transformers"} & {*sys.modules}
     """)
     result.assert_outcomes(passed=1)
-
-
-def test_workers_of_xdist_share_nothing_and_agree(run):
-    code = """
-        import pytest
-
-        @pytest.mark.parametrize("number", range(4))
-        def test_answer(assert_answer, number):
-            assert_answer("It was Buzz Aldrin." if number == 3 else "Armstrong", "Armstrong")
-    """
-    result = run(code, "-p", "xdist", "-n", "2")
-    result.assert_outcomes(passed=3, failed=1)
 
 
 def test_models_are_loaded_once_and_a_missing_model_fails_only_its_test(run):
