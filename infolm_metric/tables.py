@@ -341,8 +341,8 @@ def _find_column(where: str, row: Mapping[str, object], names: Sequence[str], op
         problem = "expected only one of the columns" if columns else "found none of the columns"
         check = " Check the header and its separator." if isinstance(row, Cells) else ""
         raise InputError(
-            f"{where}: {problem} {' and '.join(map(repr, names))}. Name the column with {option} "
-            f"(available: {', '.join(map(repr, row)) or 'none'}).{check}"
+            f"{where}: {problem} {' and '.join(map(repr, names))}. Rename the column, or set "
+            f"{option} (available: {', '.join(map(repr, row)) or 'none'}).{check}"
         )
     return columns[0]
 

@@ -50,12 +50,6 @@ def shorten(message: str) -> str:
     return message[:600]
 
 
-def unrelated_words(unrelated: tuple[float, float]) -> str:
-    """Return a sentence about the scores of unrelated texts."""
-    low, high = unrelated
-    return f"80% of the pairs of unrelated texts score between {low:.2g} and {high:.2g}."
-
-
 def notes(warnings: Mapping[str, int]) -> list[str]:
     """Return one sentence per warning about the scored texts.
 

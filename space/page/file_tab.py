@@ -6,7 +6,7 @@ import csv
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path, PurePath
@@ -23,38 +23,23 @@ from . import appearance as html
 from . import limits
 from .appearance import HIGHER, LOWER, METRIC_NAMES
 from .scoring import EXPECTED_ERRORS, refusal, score_pairs
-from .settings import QUIET, SCORERS, check_settings
+from .settings import QUIET, check_settings
 from .workers import FILES, token_counts
 
 SAMPLE = Path(__file__).with_name("sample.csv")
 FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
-COLUMNS = {
-    "candidate": ("prediction", "candidate", "predictions", "candidates", "hypothesis", "output"),
-    "reference": ("reference", "references", "target", "targets", "label"),
-}
 SHOWN_CHARACTERS = 300  # per text in the table, but not in the download
 
 
-def read_pairs(
-    path: str, candidate: str | None, references: Sequence[str]
-) -> tuple[list[Row], Pairs]:
-    """Read rows and check their pairs. Columns that are not passed are detected by name."""
+def read_pairs(path: str) -> tuple[list[Row], Pairs]:
+    """Read the rows of a file, and check their pairs."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
         raise InputError(f"the file name must end in one of {', '.join(FILE_TYPES)}. Rename it.")
     rows = list(islice(read_rows(path), limits.FILE_ROWS + 1))
     limits.at_most("the file has {} rows or more", len(rows), limits.FILE_ROWS, "Split it.")
     if not rows:
         raise InputError("the file has no rows. Add one row per pair of texts.")
-    columns = {"candidate": [candidate] if candidate else [], "reference": [*references]}
-    for side, names in COLUMNS.items():
-        columns[side] = columns[side] or [name for name in names if name in rows[0][1]]
-        if len(columns[side]) != 1 and not (side == "reference" and references):
-            raise InputError(
-                f"cannot identify the {side} column in {', '.join(map(repr, rows[0][1]))}. Name "
-                f"exactly one column {' or '.join(map(repr, names[:2]))}."
-            )
-    (column,) = columns["candidate"]
-    pairs = Pairs.of(parse_pair(where, row, column, columns["reference"]) for where, row in rows)
+    pairs = Pairs.of(parse_pair(where, row) for where, row in rows)
     for index, (text, group) in enumerate(pairs, 1):
         limits.check_group(f"row {index}", group, [text, *group])
         if all(map(is_blank, (text, *group))):
@@ -64,18 +49,14 @@ def read_pairs(
 
 @contextmanager
 def scored_file(
-    path: str | None,
-    metric: str,
-    candidate: str | None = None,
-    references: Sequence[str] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    path: str | None, metric: str
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame, str]]:
     """Yield the result of a file, its table with the scores in front, and the table's path."""
-    settings = check_settings(metric, settings)
+    settings = check_settings(metric, {})
     if path is None:
         raise InputError("no file selected. Upload a CSV, TSV or JSON Lines file.")
     try:
-        rows, pairs = read_pairs(path, candidate, references or [])
+        rows, pairs = read_pairs(path)
     except InputError as error:  # hide the path on the server
         raise InputError(str(error).replace(path, PurePath(path).name)) from None
     most = max(FILES.call(token_counts, [*pairs.texts]))
@@ -86,8 +67,7 @@ def scored_file(
         for _, row in rows
     ]
     table = pd.DataFrame(cells, dtype=object)  # integers stay, even if others are missing
-    own = SCORERS[metric].settings_type.of(**settings)
-    columns = {"row": range(1, len(pairs) + 1), own.column(own.names[0]): result["scores"]}
+    columns = {"row": range(1, len(pairs) + 1), metric: result["scores"]}
     if "verdicts" in result:
         columns["verdict"] = [word or "" for word in result["verdicts"]]
     for index, (name, values) in enumerate(columns.items()):
@@ -101,22 +81,13 @@ def scored_file(
         yield result, table, download
 
 
-def score_file(
-    file: str,
-    metric: str = "infolm",
-    candidate_column: str | None = None,
-    reference_columns: list[str] | None = None,
-    settings: dict[str, Any] | None = None,
-) -> Iterator[tuple[dict[str, Any], str]]:
-    """Score each row of a CSV, TSV or JSON Lines file.
+def score_file(file: str, metric: str = "infolm") -> Iterator[tuple[dict[str, Any], str]]:
+    """Score each row of a CSV, TSV or JSON Lines file with the columns prediction and reference.
 
-    Returns the mean score with details, and a CSV file of all scores. Columns with common names,
-    such as "prediction" and "reference", are found automatically. `settings` are keyword arguments
-    of the metric.
+    Returns the mean score with details, and a CSV file of all scores.
     """
-    columns = candidate_column, reference_columns
     try:
-        with scored_file(file, metric, *columns, settings) as (result, _, download):
+        with scored_file(file, metric) as (result, _, download):
             yield result, download
     except EXPECTED_ERRORS as error:
         raise refusal(error) from None
@@ -153,9 +124,8 @@ def build(metric: str) -> None:
     gr.on([file.change, radio.input], None, None, [state, download], js=js, **QUIET)
     gr.on([file.change, radio.input], None, cancels=[scoring])  # scoring may take a minute
     hidden = gr.Button(visible=False)  # defines the endpoint
-    inputs = [gr.Textbox(visible=False), gr.JSON(visible=False), gr.JSON(visible=False)]
     outputs = [gr.JSON(visible=False), gr.File(visible=False)]
-    hidden.click(score_file, [file, radio, *inputs], outputs, api_name="score_file")
+    hidden.click(score_file, [file, radio], outputs, api_name="score_file")
 
 
 def show(result: Mapping[str, Any], table: pd.DataFrame) -> str:
@@ -165,10 +135,6 @@ def show(result: Mapping[str, Any], table: pd.DataFrame) -> str:
     if verdicts := result.get("verdicts"):
         words = (f"{n} {word or 'without a verdict'}" for word, n in Counter(verdicts).items())
         lines.append(f"Verdicts: {', '.join(words)}.")
-    if result["unrelated"]:
-        lines.append(html.unrelated_words(result["unrelated"]))
-    if reasons := result["no_verdict"]:
-        lines.append(f"No verdict, because of {', '.join(reasons)}.")
     mean = f"{METRIC_NAMES[result['metric']]}, mean of {html.count(len(table), 'pair')}"
     worst_first = table.fillna("").sort_values(table.columns[1], ascending=higher)
     rows = (

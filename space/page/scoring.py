@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-import statistics
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from infolm_metric.core.baselines import BaselineStats, most_frequent
+from infolm_metric.core.baselines import BaselineStats
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
-from infolm_metric.core.results import Result, is_reliable, verdict_obstacles
+from infolm_metric.core.results import Result, is_reliable
 from infolm_metric.metrics import fastest_first
 from infolm_metric.scoring.scorer import Run
 
@@ -93,7 +91,9 @@ class Answer:
     def baseline(self) -> BaselineStats | None:
         """Scores of unrelated texts, or None if not available or not applicable."""
         counts = {name: self.result.counts[name] for name in ("texts", "few_weighted")}
-        return find_stats(self.run, [len(self.references)]) if is_reliable(counts) else None
+        stats = self.run.unrelated([len(self.references)]) if is_reliable(counts) else {}
+        found = next(iter(stats.values()), {}).get(self.run.settings.names[0])
+        return found if found and found.bins else None
 
     @property
     def verdict(self) -> str:
@@ -110,7 +110,10 @@ class Answer:
     @property
     def unrelated(self) -> tuple[float, float] | None:
         """Range of 80% of the scores of unrelated texts of the same length, or None."""
-        return unrelated_range(self.baseline, self.tokens)
+        if self.baseline is None:
+            return None
+        low, high = sorted(self.baseline.at(self.tokens).percentiles[2::2])
+        return low, high
 
     def explain(self) -> tuple[list[str], str]:
         """Return the explanation as lines of text and as HTML."""
@@ -146,21 +149,6 @@ def check_texts(candidate: Any, references: Any) -> tuple[list[str], list[int]]:
     counts: list[int] = SHORT.call(token_counts, texts)
     limits.check_tokens(counts, limits.COMPARED_TOKENS)
     return group, counts
-
-
-def plan_job(
-    metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None
-) -> tuple[Worker, tuple[Any, ...]]:
-    """Check a request. Return the worker for it, and the arguments of `Worker.follow`."""
-    settings, worker = check_settings(metric, settings), SHORT
-    group, counts = check_texts(candidate, references)
-    if metric == "infolm" and settings.get("masking") != "none":
-        limit = limits.INFOLM_TOKENS[settings["model_name_or_path"]]
-        remedy = "Shorten it, or set masking='none', which is another metric."
-        limits.check_tokens(counts, limit, remedy)
-        worker = LONG if max(counts) > limits.SHORT_TOKENS else SHORT
-    job = metric, candidate, tuple(group), tuple(settings.items())
-    return worker, (sum(counts), score_pair, *job)
 
 
 @functools.lru_cache(KEPT_ANSWERS)
@@ -201,8 +189,15 @@ def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
     """Score a candidate against its references. Invalid requests raise `EXPECTED_ERRORS`."""
-    worker, (_, *job) = plan_job(metric, candidate, references, settings)
-    answer: Answer = worker.call(*job)
+    settings, worker = check_settings(metric, settings), SHORT
+    group, counts = check_texts(candidate, references)
+    if metric == "infolm" and settings.get("masking") != "none":
+        limit = limits.INFOLM_TOKENS[settings["model_name_or_path"]]
+        remedy = "Shorten it, or set masking='none', which is another metric."
+        limits.check_tokens(counts, limit, remedy)
+        worker = LONG if max(counts) > limits.SHORT_TOKENS else SHORT
+    pair = metric, candidate, tuple(group), tuple(settings.items())
+    answer: Answer = worker.call(score_pair, *pair)
     return answer
 
 
@@ -218,13 +213,11 @@ def settings_of_page(candidate: Any, references: Any, settings: Any) -> dict[str
 
 def compare_by_all(
     candidate: Any, references: Any, by_metric: Mapping[str, Any]
-) -> Iterator[tuple[str, Answer | BaseException | float]]:
-    """Yield each metric with the fraction that is done, and then with its answer or error."""
+) -> Iterator[tuple[str, Answer | BaseException]]:
+    """Yield each metric with its answer or error."""
     for metric in fastest_first():
         try:
-            worker, job = plan_job(metric, candidate, references, by_metric[metric])
-            for update in worker.follow(*job):
-                yield metric, update
+            yield metric, compare(metric, candidate, references, by_metric[metric])
         except EXPECTED_ERRORS as error:
             yield metric, error
 
@@ -235,7 +228,7 @@ def score_by_all(
     """Return the API's answer for each metric, or its "error" if it cannot score the texts."""
     by_metric = divide_settings(settings)
     check_texts(candidate, references)  # errors that concern all metrics are raised
-    results = dict(compare_by_all(candidate, references, by_metric))  # the last updates
+    results = dict(compare_by_all(candidate, references, by_metric))
     return [
         x.as_dict()
         if isinstance(x := results[metric], Answer)
@@ -246,28 +239,7 @@ def score_by_all(
 
 def score_pairs(worker: Worker, metric: str, pairs: Pairs, settings: Any) -> dict[str, Any]:
     """Score the pairs of a file, as a job."""
-    run = prepare(worker, metric, pairs, settings)
-    result = run.score(pairs)
-    obstacles = verdict_obstacles(result.counts) if not result.verdicts else []
-    stats = None if obstacles else find_stats(run, pairs.counts)
+    result = prepare(worker, metric, pairs, settings).score(pairs)
     names = ("scores", "verdicts", "higher_is_better", "warnings", "signature")
     values = {name: result[name] for name in names if name in result}
-    length = statistics.fmean(run.pair_tokens(pairs))
-    values |= {"unrelated": unrelated_range(stats, length), "no_verdict": obstacles}
     return {"metric": metric, "mean": result[metric], **values}
-
-
-def find_stats(run: Run[Any], references: Sequence[int]) -> BaselineStats | None:
-    """Return the package's baseline for a run and numbers of references, or None."""
-    counts = Counter(references)
-    stats = most_frequent(run.unrelated(counts), counts)
-    found = stats and stats[run.settings.names[0]]
-    return found if found and found.bins else None
-
-
-def unrelated_range(stats: BaselineStats | None, tokens: float) -> tuple[float, float] | None:
-    """Return the range of 80% of the scores of unrelated texts of a length."""
-    if stats is None:
-        return None
-    low, high = sorted(stats.at(tokens).percentiles[2::2])
-    return low, high

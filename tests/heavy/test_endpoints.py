@@ -63,8 +63,7 @@ def test_endpoints_document_parameter_names_and_types(client):
         for name, endpoint in endpoints.items()
     }
     assert list(types["/score"]) == ["candidate", "references", "metric", "settings"]
-    columns = ["candidate_column", "reference_columns"]
-    assert list(types["/score_file"]) == ["file", "metric", *columns, "settings"]
+    assert list(types["/score_file"]) == ["file", "metric"]
     assert types["/score"]["references"] == "list[str]"
     for kind in types.values():
         assert all(f"'{name}'" in kind["metric"] for name in METRICS)
@@ -140,7 +139,7 @@ def test_no_file_of_the_server_can_be_read(path, space_url):
 def test_files_of_the_server_are_not_accepted_as_uploads(space_url):
     """Bypass gradio_client."""
     file = {"path": __file__, "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
-    body = json.dumps({"data": [file, "infolm", None, [], None]}).encode()
+    body = json.dumps({"data": [file, "infolm"]}).encode()
     _, answer = send(space_url, "gradio_api/call/score_file", body, **JSON)
     event = json.loads(answer)["event_id"]
     _, answer = send(space_url, f"gradio_api/call/score_file/{event}", None)

@@ -558,36 +558,25 @@ def test_card_and_explanation_contain_no_markup_or_templates_of_the_visitor(metr
 # Uploaded files
 
 
-def score_file(path, metric, *arguments):
+def score_file(path, metric):
     """Return the result of a file, and the rows of the download, which exists only meanwhile."""
-    with file_tab.scored_file(str(path), metric, *arguments) as (result, table, download):
+    with file_tab.scored_file(str(path), metric) as (result, table, download):
         html = file_tab.show(result, table)
         with open(download, encoding="utf-8", newline="") as file:
             return result, list(csv.DictReader(file)), html
 
 
-FILE_SETTINGS = [
-    ("infolm", {"information_measure": "renyi_divergence", "alpha": 2.0}),
-    ("infolm", {"idf": False}),
-    ("baryscore", {}),
-    ("menli", {"multi_reference": "mean"}),
-    ("answer_check", {}),
-]
-
-
-@pytest.mark.parametrize(("metric", "options"), FILE_SETTINGS)
-def test_file_gets_the_scores_of_the_package(metric, options, tmp_path):
+@pytest.mark.parametrize("metric", METRICS)
+def test_file_gets_the_scores_of_the_package(metric, tmp_path):
     texts = ["A cat slept.", "It rained all day.", "", "The sofa was red."]
     rows = [{"prediction": text, "references": [PAIR[0], text + " Yes."]} for text in texts]
     path = write_lines(tmp_path / "pairs.jsonl", rows)
-    result, table, html = score_file(path, metric, None, None, options)
-    expected = scorer(metric).score(texts, [row["references"] for row in rows], **options)
+    result, table, html = score_file(path, metric)
+    expected = scorer(metric).score(texts, [row["references"] for row in rows])
     assert result["scores"] == pytest.approx(expected["scores"], abs=3e-6, rel=3e-6)
     assert result["mean"] == pytest.approx(expected[metric], abs=3e-6, rel=3e-6)
     assert result["signature"] == expected["signature"]
-    settings = scorer(metric).settings.replace(**options)
-    column = settings.column(*settings.names)
-    assert [float(row[column]) for row in table] == result["scores"]
+    assert [float(row[metric]) for row in table] == result["scores"]
     assert result.get("verdicts", ()) == expected.as_dict().get("verdicts", ())
     # A missing verdict is an empty cell.
     written = [row.get("verdict") or None for row in table]
@@ -597,31 +586,25 @@ def test_file_gets_the_scores_of_the_package(metric, options, tmp_path):
     assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
 
 
-def test_file_from_a_template_gets_no_verdict_and_blank_cells_are_left_out(tmp_path):
-    prices = [f"The price is {number} dollars." for number in ("two", "five", "six", "ten")]
-    rows = [
-        {"prediction": text, "references": [reference, " "]}
-        for text, reference in zip(prices, [*prices[1:], prices[0]], strict=True)
-    ]
-    path = write_lines(tmp_path / "prices.jsonl", rows)
-    for options, words in ((None, "No verdict, because of"), ({"idf": False}, "unrelated texts")):
-        _, table, html = score_file(path, "infolm", None, None, options)
-        assert words in html and ("No verdict" in html) == (options is None)
-        assert "4 blank references left out" in html
-        cells = [json.loads(row["references"]) for row in table]
-        assert cells == [row["references"] for row in rows]
+def test_blank_cells_of_a_file_are_left_out_and_reported(tmp_path):
+    rows = [{"prediction": text, "references": [text, " "]} for text in PAIR[1] * 2]
+    _, table, html = score_file(write_lines(tmp_path / "a.jsonl", rows), "baryscore")
+    assert "2 blank references left out" in html
+    assert [json.loads(row["references"]) for row in table] == [row["references"] for row in rows]
 
 
 def test_download_keeps_the_columns_of_the_visitor(tmp_path):
     row = {
         "id": "007",
         "answer_check": 5,
-        "answer": "It is\rRome.",
-        "gold": ["Rome", "Roma"],
+        "prediction": "It is\rRome.",
+        "references": ["Rome", "Roma"],
         "note": None,
     }
-    path = write_lines(tmp_path / "a.jsonl", [row, {"id": 8, "answer": "x y", "gold": "Rome"}])
-    result, (first, second), _ = score_file(path, "answer_check", "answer", ["gold"])
+    path = write_lines(
+        tmp_path / "a.jsonl", [row, {"id": 8, "prediction": "x y", "references": "Rome"}]
+    )
+    result, (first, second), _ = score_file(path, "answer_check")
     scores = result["scores"]
     assert list(first) == ["row", "new_answer_check", "verdict", *row]
     assert [float(each["new_answer_check"]) for each in (first, second)] == scores
@@ -629,10 +612,10 @@ def test_download_keeps_the_columns_of_the_visitor(tmp_path):
     assert first == first | {
         "id": "007",
         "answer_check": "5",
-        "gold": '["Rome", "Roma"]',
+        "references": '["Rome", "Roma"]',
         "note": "",
     }
-    assert second == second | {"id": "8", "answer_check": "", "gold": "Rome"}
+    assert second == second | {"id": "8", "answer_check": "", "references": "Rome"}
 
 
 def test_table_of_a_file_shows_the_worst_pairs_first_and_escapes_its_columns(tmp_path):
@@ -654,8 +637,8 @@ def test_messages_show_names_unchanged():
 
 
 def test_file_cells_can_contain_lists_and_columns_are_detected_by_name(tmp_path):
-    (tmp_path / "a.csv").write_text("hypothesis,references\na,\"['b', 'c']\"\n")
-    _, pairs = file_tab.read_pairs(str(tmp_path / "a.csv"), None, [])
+    (tmp_path / "a.csv").write_text("candidate,references\na,\"['b', 'c']\"\n")
+    _, pairs = file_tab.read_pairs(str(tmp_path / "a.csv"))
     assert (pairs.predictions, pairs.references) == (["a"], [["b", "c"]])
 
 
@@ -668,9 +651,8 @@ INVALID_FILES = [
     ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
     ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
     ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
-    ("a.csv", "prediction,other\na,b\n", "cannot identify the reference column"),
-    ("a.csv", "prediction,output,target\na,b,c\n", "cannot identify the candidate column"),
-    ("a.csv", "output,reference,target\na,b,c\n", "cannot identify the reference column"),
+    ("a.csv", "prediction,other\na,b\n", "found none of the columns 'references'"),
+    ("a.csv", "prediction,candidate,reference\na,b,c\n", "expected only one of the columns"),
     ("a.csv", "prediction,reference\n" + "a,b\n" * 101, "101 rows or more, but at most 100"),
     ("a.csv", "prediction,reference\na," + "b " * 1600 + "\n", "row 1 has 3,200 characters"),
     ("a.csv", "prediction,reference\na," + "b " * 80 + "\n", "a text in the file has 82 tokens"),
@@ -689,44 +671,17 @@ def test_invalid_files_are_rejected_without_revealing_their_path(name, content, 
 
 
 @pytest.mark.timeout(120)
-def test_short_requests_run_while_a_long_text_is_encoded(monkeypatch):
-    started, released, plain = threading.Event(), threading.Event(), MaskedLM.logits
-
-    def wait_in_long_worker(self, *arguments):
-        if getattr(getattr(self, "report", None), "__self__", None) is LONG:
-            started.set()
-            assert released.wait(60)
-        return plain(self, *arguments)
-
-    monkeypatch.setattr(MaskedLM, "logits", wait_in_long_worker)
+def test_short_requests_run_while_a_long_text_is_encoded():
+    released = threading.Event()
+    LONG.pool.submit(released.wait, 60)
     long_text = " ".join(["The old mill by the river was sold."] * 12)
     by_metric = scoring.settings_of_page(long_text, PAIR[1], {})
-    updates = scoring.compare_by_all(long_text, PAIR[1], by_metric)
-    assert next(update for update in updates if update == ("infolm", 0.0))
-    assert started.wait(60)
     answers = dict(scoring.compare_by_all("A mill was sold.", PAIR[1], by_metric))
     assert all(isinstance(answer, scoring.Answer) for answer in answers.values())
-    released.set()
-    *fractions, (_, answer) = updates
-    assert answer.score == pytest.approx(
-        scorer("infolm").score([long_text], PAIR[1])["infolm"], abs=1e-6
-    )
-    assert all(0 <= fraction <= 1 for _, fraction in fractions)
-
-
-@pytest.mark.timeout(120)
-def test_progress_of_a_job_rises_and_a_job_without_its_visitor_stops():
-    worker, text = Worker(), " ".join(["The old mill by the river was sold."] * 16)
-    job = 260, scoring.score_pair, "infolm", text, (text.replace("mill", "farm"),)
-    updates = worker.follow(*job, (("model_name_or_path", "bundled"),))
-    fractions = list(itertools.islice(updates, 3))
-    assert fractions == sorted(fractions)
-    updates.close()
-    worker.call(lambda worker: None)  # returns when the job has stopped
-    assert worker.job.positions == 0
-    assert scoring.score_pair.cache_info().currsize <= scoring.KEPT_ANSWERS
-    logits = [name for name in worker.scorer("infolm", "bundled").models.cache._tensors]
-    assert not logits
+    threading.Timer(0.1, released.set).start()
+    answer = compare("infolm", long_text, PAIR[1])
+    expected = scorer("infolm").score([long_text], PAIR[1])["infolm"]
+    assert released.is_set() and answer.score == pytest.approx(expected, abs=1e-6)
 
 
 def test_jobs_run_in_the_order_of_submission_and_errors_reach_the_caller():
