@@ -25,7 +25,7 @@ ATTACK_KINDS = (ADEQUACY, FLUENCY)
 
 # Words and numbers.
 
-EXCLUDED_NOUNS, CLAUSE_VERBS = WORD_LISTS["no_nouns"], WORD_LISTS["clause_verbs"]
+EXCLUDED_NOUNS = WORD_LISTS["no_nouns"]
 EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(
     WORD_LISTS["no_adjectives"], WORD_LISTS["ones"], WORD_LISTS["tens"]
 )
@@ -66,23 +66,21 @@ def _find_verbs(text: Text) -> list[int]:
         index
         for index in text.words
         if grammar.is_content(text.tokens[index], "VERB")
-        and grammar.lemmas_by_pos(text.tokens[index])["VERB"] not in CLAUSE_VERBS
         and (_is_passive(text, index) or _is_active(text, index))
     ]
 
 
 def _is_active(text: Text, index: int) -> bool:
-    """Return True for "visits", "to visit" or "visiting" before an object."""
-    tag, before = grammar.find_tag(text.tokens[index], "VERB"), text.lower(index - 1)
+    """Return True for "visits", "visited" or "visiting" before an object."""
     finite = grammar.is_third_person(text, index) or grammar.is_past_tense(text, index)
-    base = tag == "VB" and before in words.MODALS | {"to"}
-    active = finite or base or (tag == "VBG" and before not in words.DETERMINERS)
+    participle = grammar.find_tag(text.tokens[index], "VERB") == "VBG"
+    active = finite or (participle and text.lower(index - 1) not in words.DETERMINERS)
     return active and grammar.object_follows(text, index)
 
 
 def _is_passive(text: Text, index: int) -> bool:
     """Return True for a participle, as in "was located in" and "a film directed by"."""
-    after, helper = text.lower(index + 1), grammar.skip_adverbs(text, index, -1)
+    after, helper = text.lower(index + 1), text.lower(index - 1)
     passive = helper in words.BE | {"been", "being"} and (
         after in PARTICIPLE_PREPOSITIONS | {"and"} or not after.isalnum()
     )
@@ -91,16 +89,13 @@ def _is_passive(text: Text, index: int) -> bool:
 
 
 def _find_adjectives(text: Text) -> list[int]:
-    """Return the indices of adjectives before a noun, or after "is" without a complement."""
+    """Return the indices of adjectives before a noun."""
     indices = []
     for index in text.words:
-        word, before, after = text.tokens[index], text.lower(index - 1), text.lower(index + 1)
+        word, after = text.tokens[index], text.lower(index + 1)
         adjective = {"ADJ"} <= {*grammar.lemmas_by_pos(word)} <= {"ADJ", "NOUN"} and word.islower()
         noun_follows = "NOUN" in grammar.lemmas_by_pos(after) and not text.is_capitalised(index + 1)
-        predicate = before in words.BE and after in ("", ".", ",", "and", "but")
-        age = before in ("year", "years")  # "two years old"
-        replaceable = adjective and word not in EXCLUDED_ADJECTIVES and not age
-        if replaceable and (noun_follows or predicate):
+        if adjective and noun_follows and word not in EXCLUDED_ADJECTIVES:
             indices.append(index)
     return indices
 
@@ -214,8 +209,7 @@ def _draw_number(number: str, random: Random) -> str:
 
 # Negation.
 
-NEGATIONS, FRONTED_WORDS = frozenset(WORD_LISTS["negative"]), frozenset(WORD_LISTS["fronted"])
-NEGATION_BLOCKERS = frozenset(WORD_LISTS["only"] + WORD_LISTS["inverted"])
+NEGATIONS = frozenset(WORD_LISTS["negative"])
 
 
 def negate(text: str, random: Random) -> str | None:
@@ -223,8 +217,8 @@ def negate(text: str, random: Random) -> str | None:
     parsed = Text.parse(text)
     for rule in (_insert_not, _insert_did_not, _insert_does_not):
         for index in parsed.words:
-            if (edits := rule(parsed, index)) and _allows_negation(parsed, index):
-                return parsed.replace(edits)
+            if (verb := rule(parsed, index)) and _allows_negation(parsed, index):
+                return parsed.replace({index: verb})
     return None
 
 
@@ -233,68 +227,54 @@ def _allows_negation(text: Text, index: int) -> bool:
     before, after = text.sentence(index)
     sentence = {*before, *after}
     negation = NEGATIONS & sentence or any(word.endswith(("n't", "n’t")) for word in sentence)
-    blocked = "?" in after or negation or NEGATION_BLOCKERS & {*after[:1]}
-    return bool(before) and before[-1] not in FRONTED_WORDS and not blocked
+    return bool(before) and not negation and "?" not in after
 
 
-def _insert_not(text: Text, index: int) -> dict[int, str]:
+def _insert_not(text: Text, index: int) -> str:
     """Turn "is" into "is not"."""
-    return {index: f"{text.tokens[index]} not"} if grammar.takes_not(text, index) else {}
+    return f"{text.tokens[index]} not" if grammar.takes_not(text, index) else ""
 
 
-def _insert_did_not(text: Text, index: int) -> dict[int, str]:
+def _insert_did_not(text: Text, index: int) -> str:
     """Turn "wrote" into "did not write", and "had a" into "did not have a"."""
     owns = text.tokens[index] in ("had", "did") and grammar.object_follows(text, index)
-    return _deny(text, index, "did") if owns or grammar.is_past_tense(text, index) else {}
+    denied = owns or grammar.is_past_tense(text, index)
+    return f"did not {grammar.lemmas_by_pos(text.tokens[index])['VERB']}" if denied else ""
 
 
-def _insert_does_not(text: Text, index: int) -> dict[int, str]:
+def _insert_does_not(text: Text, index: int) -> str:
     """Turn "writes" into "does not write", and "has a" into "does not have a"."""
     owns = text.tokens[index] in ("has", "does") and grammar.object_follows(text, index)
-    return _deny(text, index, "does") if owns or grammar.is_third_person(text, index) else {}
-
-
-def _deny(text: Text, index: int, helper: str) -> dict[int, str]:
-    return {index: f"{helper} not {grammar.lemmas_by_pos(text.tokens[index])['VERB']}"}
+    denied = owns or grammar.is_third_person(text, index)
+    return f"does not {grammar.lemmas_by_pos(text.tokens[index])['VERB']}" if denied else ""
 
 
 # Pronouns.
 
 # Replacements for possessives before a noun and in other positions.
 POSSESSIVES = {"his": ("her", "hers"), "her": ("his", "him")}
-# Pronouns with an unclear replacement: "you" (subject or object), "he's" ("is" or "has"), pairs
-# such as "he and I", and "his" before a quotation (possessive or not).
+# Pronouns with an unclear replacement: "I" (a pronoun or a numeral), "you" (subject or object),
+# "he's" ("is" or "has"), "he and she", and "his" before a quotation (possessive or not).
 AMBIGUOUS = re.compile(
-    r"(?i)\b(?:you|he['’]\w+|she['’]\w+|we['’]\w+|they['’]\w+|i['’]\w+"
-    r"|(?:he|she|his|hers?|him|us|we|me|i)\s*(?:or|and|/)\s*\w+)\b|\b(?:his|her)\s*[\"“‘'(]"
+    r"(?i)\b(?:i|you|(?:he|she|we|they)['’]\w+|(?:he|she|his|hers?|him|us|we)\s*(?:or|and|/)\s*\w+)\b"
+    r"|\b(?:his|her)\s*[\"“‘'(]"
 )
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """Change the gender or person of all pronouns outside titles. "I am" becomes "he is"."""
+    """Change the gender or person of all pronouns outside titles."""
     parsed = Text.parse(text)
     edits: dict[int, str] = {}
     for index in () if AMBIGUOUS.search(text) else parsed.words:
         word, after = parsed.lower(index), parsed.lower(index + 1)
-        if word not in words.PRONOUNS | POSSESSIVES:
-            continue
         opens = parsed.opens_sentence(index)
-        title = parsed.is_capitalised(index) and not opens and word != "i"
-        king = word == "i" and (parsed.is_capitalised(index - 1) or not _is_finite(after))
-        if title or king:
+        title = parsed.is_capitalised(index) and not opens
+        if title or word not in words.PRONOUNS | POSSESSIVES:
             continue
         possessive = after[:1].isalnum() and after not in FUNCTION_WORDS
         pronoun = POSSESSIVES[word][not possessive] if word in POSSESSIVES else words.PRONOUNS[word]
         edits[index] = match_case(pronoun, "X" if opens else "x")
-        if word == "i" and after in ("am", "was"):
-            edits[index + 1] = "are" if after == "am" else "were"
     return parsed.replace(edits)
-
-
-def _is_finite(word: str) -> bool:
-    """Return True if the word after "I" can be a verb, so that "I" is not a numeral ("James I")."""
-    helper = word in {"am", "was"} | words.HAVE | words.DO | words.MODALS
-    return helper or grammar.is_base(word) or grammar.find_tag(word, "VERB") == "VBD"
 
 
 # Agreement.

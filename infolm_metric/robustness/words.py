@@ -86,10 +86,9 @@ class Text:
         return not any(word[0].isalnum() for word in self.sentence(index)[0])
 
     def _ends_sentence(self, index: int) -> bool:
-        """Return True for "!", "?" and full stops, except in words such as "St." and "A.C."."""
-        preceding_word = self.tokens[index - 1] if index else ""
-        short = len(preceding_word) <= 3 and preceding_word[:1].isupper() or "." in preceding_word
-        return self.tokens[index] in "!?" or (self.tokens[index] == "." and not short)
+        """Return True for "!", "?" and full stops, except after an initial and in "U.S."."""
+        initial = index > 0 and self.tokens[index - 1][-1].isupper()
+        return self.tokens[index] in "!?" or (self.tokens[index] == "." and not initial)
 
 
 def match_case(word: str, model: str) -> str:
