@@ -15,12 +15,12 @@ TABLE = """
 ~J joule|1|kg m2 s-2  ~W watt|1|kg m2 s-3  ~V volt|1|kg m2 s-3 A-1
 ~Ω ~ohm|1|kg m2 s-3 A-2
 ~eV electronvolt|1602176634/10000000000000000000000000000|kg m2 s-2
-~cal calorie|4184/1000|kg m2 s-2  ~L ~l litre liter|1/1000|m3  ~M molar|1000|mol m-3
+~cal calorie|4184/1000|kg m2 s-2  ~L ~l litre liter|1/1000|m3
 min minute|60|s  h hr hour|3600|s  day|86400|s  week|604800|s  yr year|31557600|s  month|1|month
 in inch|254/10000|m  ft foot feet|3048/10000|m  yd yard|9144/10000|m  mi mile|1609344/1000|m
 lb lbs|45359237/100000000|kg  oz ounce|28349523125/1000000000000|kg  t ton tonne|1000|kg
-acre|40468564224/10000000|m2  mph|44704/100000|m s-1  kph kmh|5/18|m s-1
-~B byte|8|bit  ~b bit|1|bit  ~pc parsec|30856775814913673/1|m
+mph|44704/100000|m s-1  kph kmh|5/18|m s-1
+~B byte|8|bit  ~b bit|1|bit
 atm atmosphere|101325|kg m-1 s-2  % percent pct|1|%
 $ usd dollar|1|$  ¢ cent|1/100|$  € eur euro|1|€  £ gbp|1|£  ¥ jpy yen|1|¥  ′|3048/10000|m
 ″|254/10000|m
@@ -31,7 +31,7 @@ PREFIX_WORDS = {"kilo": 3, "mega": 6, "giga": 9, "tera": 12, "centi": -2, "milli
 PREFIX_WORDS |= {"nano": -9, "pico": -12}
 # A unit with an exponent, and what may precede it in a compound such as kg m/s^2.
 PART = re.compile(
-    r"[\s-]?(?P<by>/|\bper |[*·⋅×])?\s?(?P<square>(?i:square|sq\.?|cubic) )?"
+    r"[\s-]?(?P<by>/|\bper |[*·⋅×])?\s?"
     r"(?P<name>°\s?[CF](?!\w)|[^\W\d_]{1,14}|[°%$¢€£¥′″])"
     r"(?:\s?\^?\s?[({]?(?P<power>[-−]?[1-9])[)}]?(?![\w.]))?"
 )
@@ -94,7 +94,6 @@ def read_unit(text: str, start: int) -> tuple[Unit | None, int]:
         ):
             break
         power = int((part["power"] or "1").replace("−", "-"))
-        power *= {"s": 2, "c": 3}.get((part["square"] or "").lower()[:1], 1)
         power *= -1 if part["by"] in ("/", "per ") else 1
         factor *= unit.factor**power
         for base, exponent in unit.dimensions:

@@ -84,7 +84,7 @@ def check_answer(
     ['answer_check_likely_wrong']
     """
     item = pass_through(references, predictions)
-    _warn_about_missing(0 if item[0] else 1, [item])
+    _warn_about_missing(0 if item[0] else 1)
     scorer = load_scorer("answer_check")
     check_one_score(scorer.settings.replace(**settings))
     if not item[0]:
@@ -104,7 +104,7 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
                 "lists, pass the references with pass_through in process_results instead."
             )
         documents = [item for item in items if item[0]]
-        _warn_about_missing(len(items) - len(documents), documents)
+        _warn_about_missing(len(items) - len(documents))
         if not documents:
             return math.nan
         references, predictions, settings = zip(*documents, strict=True)
@@ -116,18 +116,10 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
     return score
 
 
-def _warn_about_missing(left_out: int, documents: Sequence[Item]) -> None:
-    """Warn about documents without a reference, and about references that lm-eval replaced."""
-    problems = []
+def _warn_about_missing(left_out: int) -> None:
+    """Warn about documents without a reference."""
     if left_out:
-        problems.append(f"{left_out} documents have no reference and are left out of the score")
-    if nulls := sum(group == ["None"] for group, _, _ in documents):
-        problems.append(
-            f"{nulls} references are the text 'None', into which lm-eval converts a missing "
-            "target. Remove documents without a target"
-        )
-    for problem in problems:
-        warn_user(f"{problem}.")
+        warn_user(f"{left_out} documents have no reference and are left out of the score.")
 
 
 def _register(

@@ -103,17 +103,6 @@ def test_endpoints_return_explained_scores(metric, settings, why, client, scorer
         assert [row["verdict"] for row in rows] == [word or "" for word in result["verdicts"]]
 
 
-def test_all_metrics_are_returned_as_a_list(client, scorers):
-    answers = client.predict(PAIR[0], [PAIR[1]], "all", {"idf": False}, api_name="/score")
-    assert [answer["metric"] for answer in answers] == [*METRICS]
-    for answer in answers:
-        metric = answer["metric"]
-        options = {"idf": False} if "idf" in vars(scorers[metric].settings) else {}
-        expected = scorers[metric].score([PAIR[0]], [PAIR[1]], **options)
-        assert answer["score"] == pytest.approx(expected[metric], abs=1e-6)
-        assert answer["signature"] == expected["signature"]
-
-
 def test_oversized_requests_are_rejected(space_url):
     """Check that Gradio limits uploads, the Space limits other requests, and the page stays up."""
     content = b"x" * (limits.FILE_BYTES + 1)

@@ -178,11 +178,6 @@ def test_first_argument_is_the_model():
         torchmetrics.InfoLM("bundled", None)
 
 
-def test_plots_are_refused_with_a_remedy():
-    with pytest.raises(NotImplementedError, match="compute"):
-        torchmetrics.InfoLM("bundled").plot()
-
-
 def test_warnings_point_at_the_caller_of_torchmetrics():
     metric, batch = make_metric(), (["", "A cat."], ["A dog.", "A cow."])
     with warnings.catch_warnings(record=True) as records:
@@ -283,16 +278,6 @@ def test_lm_eval_leaves_out_documents_without_references(document_metrics, missi
     with pytest.warns(UserWarning, match="1 documents have no reference"):
         assert score(items) == pytest.approx(expected["infolm"], abs=1e-6)
     assert math.isnan(score(items[1:2]))
-
-
-def test_lm_eval_reports_targets_that_it_replaced_by_none(document_metrics):
-    collect, score = document_metrics["menli"], document_metrics["task", "menli"]
-    items = [
-        collect(references=[reference], predictions=["A cat."], model_name_or_path="bundled")
-        for reference in ("The cat.", str(None))
-    ]
-    with pytest.warns(UserWarning, match="1 references are the text 'None'"):
-        score(items)
 
 
 @pytest.mark.parametrize("targets", [[""], [" "], [], [None]])

@@ -10,10 +10,8 @@ from playwright.sync_api import expect
 
 from infolm_metric import InfoLMScorer
 from infolm_metric.metrics import METRICS
-from space.page.appearance import TEXTS, number
-from space.page.compare_tab import EXAMPLES
+from space.page.appearance import number
 from space.page.settings import SHOWN
-from tests.random_pairs import write_lines
 
 FOLDER = Path(__file__).parent
 CANDIDATE, REFERENCE = "The cat slept on the sofa.", "A cat was asleep on the couch."
@@ -110,15 +108,6 @@ def test_every_metric_and_a_file_are_readable_and_fit_the_window(page, scheme, w
     check_layout(page)
 
 
-def test_no_text_is_smaller_than_twelve_pixels(page):
-    sizes = page.evaluate(
-        "() => [...document.querySelectorAll('#introduction *, .inputs *, #settings *, #why *')]"
-        ".filter(e => e.checkVisibility() && e.innerText?.trim())"
-        ".map(e => parseFloat(getComputedStyle(e).fontSize))"
-    )
-    assert len(sizes) > 100 and min(sizes) >= 12
-
-
 def test_enter_compares_two_texts_by_every_metric(page):
     write(page, CANDIDATE, REFERENCE)
     expect(page.locator("#score .waiting")).to_contain_text("Press")
@@ -131,17 +120,6 @@ def test_enter_compares_two_texts_by_every_metric(page):
         open_row(page, metric)
         for part in (str(result["signature"]), CANDIDATE, f"infolm score --metric={metric}"):
             expect(page.locator("#why")).to_contain_text(part)
-
-
-def test_rows_show_at_once_that_the_facts_differ(page):
-    example = next(entry for entry in EXAMPLES if "negation" in entry["name"])
-    page.get_by_role("button", name=example["name"]).click()
-    expect(page.locator("#score .lesson")).to_contain_text("A blind spot")
-    expect(page.locator("#candidate textarea")).to_have_value(example["candidate"])
-    expect(page.locator("#score .headline")).to_have_text(TEXTS["summary"]["facts"])
-    for metric in ("infolm", "baryscore", "bertscore"):
-        expect(row(page, metric)).to_contain_text("closer than unrelated texts")
-    expect(row(page, "menli")).to_contain_text("The texts contradict each other")
 
 
 def test_rows_arrive_one_by_one_and_the_explanation_without_moving_the_page(page):
@@ -159,18 +137,6 @@ def test_rows_arrive_one_by_one_and_the_explanation_without_moving_the_page(page
     assert all(rows == 5 for hidden, rows in states if not hidden)
     assert {rows for _, rows in states} - {0, 5}
     assert len({top for *_, top in frames}) == 1
-
-
-def test_examples_of_answers_open_the_explanation_of_answer_check(page):
-    page.get_by_role("button", name="LLM answer", exact=True).click()
-    expect(row(page, "answer_check")).to_contain_text("Likely correct")
-    expect(visible(page, "#why-answer_check")).to_contain_text("Neil")
-    check_layout(page)
-    page.get_by_role("button", name="LLM answer: denial", exact=True).click()
-    expect(page.locator("#score .lesson")).to_contain_text("denial")
-    expect(row(page, "answer_check").locator(".verdict")).not_to_have_text("Likely correct")
-    expect(visible(page, "#why-answer_check")).to_contain_text("Canberra")
-    check_layout(page)
 
 
 @pytest.mark.parametrize("width", [390])
@@ -359,21 +325,6 @@ def test_uploaded_file_is_scored_and_the_scores_can_be_downloaded(page, tmp_path
     expect(page.locator("#file-state .table tbody tr").first).to_contain_text(
         re.compile("likely|unclear")
     )
-
-
-def test_rejected_file_is_reported_and_markup_in_a_file_is_escaped(page, tmp_path):
-    title = page.title()
-    rows = [{"prediction": ATTACK, ATTACK: "a **dog**"}, {"prediction": "a cat", ATTACK: ATTACK}]
-    page.get_by_role("tab", name="Score a file").click()
-    for name, extra in (("attack", {}), ("table", {"reference": "a dog"})):
-        path = write_lines(tmp_path / f"{name}.jsonl", [row | extra for row in rows])
-        page.locator("#upload input[type=file]").set_input_files(path)
-        expect(page.locator("#upload")).to_contain_text(name)
-        page.locator("#score-file").click()
-        shown = page.locator("#file-state .table" if extra else "#file-state .refused")
-        expect(shown).to_contain_text("<script>document.title")
-        page.get_by_label("Remove").or_(page.get_by_label("Clear")).first.click()
-    assert (page.title(), page.locator("img[src=x]").count()) == (title, 0)
 
 
 # Keyboard

@@ -5,7 +5,6 @@ import pytest
 from infolm_metric.answer_check.final_answer import final_answer, plain_text
 from infolm_metric.answer_check.judge import (
     Comparison,
-    Statement,
     compare,
     find_mentions,
     queries,
@@ -84,7 +83,3 @@ def test_what_speaks_against_a_longer_reference_counts_against_its_aliases(
 ):
     comparisons = [judged(answer, reference, NEUTRAL) for reference in references]
     assert bool(spread_vetoes(comparisons)[-1].veto) is expected
-
-
-def test_statements_without_common_words_are_neither_supported_nor_contradicted():
-    assert Statement("It rained.", CONTRADICTED, 0.0).support == 0.25
