@@ -51,25 +51,19 @@ class BaryScoreSettings(EncodingSettings):
         ((5, 6), (0, 1, 2))
         >>> BaryScoreSettings(layers=8).indices(7)
         Traceback (most recent call last):
-        infolm_metric.InputError: layers must be at most 7, got 8. This model has 7 hidden ...
+        infolm_metric.InputError: layers must be at most 7, or indices ..., got 8. This model ...
         """
-        if isinstance(self.layers, str):
+        layers = self.layers
+        if isinstance(layers, str):
             return tuple(range(states))
-        if isinstance(self.layers, int):
-            if self.layers > states:
-                raise InputError(
-                    f"layers must be at most {states}, got {self.layers}. This model has {states} "
-                    "hidden states, including the embeddings, and layers='all' uses all of them.",
-                    setting="layers",
-                )
-            return tuple(range(states - self.layers, states))
-        if self.layers[-1] >= states:
+        if (layers if isinstance(layers, int) else layers[-1] + 1) > states:
             raise InputError(
-                f"layers must be indices from 0 (the embeddings) to {states - 1} (the last hidden "
-                f"state of this model), got {self.layers[-1]}",
+                f"layers must be at most {states}, or indices from 0 (the embeddings) to "
+                f"{states - 1}, got {layers}. This model has {states} hidden states, and "
+                "layers='all' uses all of them.",
                 setting="layers",
             )
-        return self.layers
+        return tuple(range(states - layers, states)) if isinstance(layers, int) else layers
 
     def signature_fields(self) -> dict[str, object]:
         """Return the signature fields.

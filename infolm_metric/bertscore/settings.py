@@ -72,14 +72,11 @@ class BERTScoreSettings(EncodingSettings):
         depth, name = states - 1, str(self.model_name_or_path)
         layer = self.recommended_layer if self.layer is None else self.layer
         if layer is None:
-            same_name = LAYERS.get(os.path.basename(name))
-            hint = f"For the model of this name on the Hub, layer={same_name} is recommended"
-            if same_name is None:
-                hint = f"Try layer={round(depth * 2 / 3)} first, two thirds of the depth"
+            first = LAYERS.get(os.path.basename(name), round(depth * 2 / 3))
             raise InputError(
                 f"layer must be set for the model {name!r}, which has {depth} layers and is not in "
-                f"the table of recommended layers. {hint}. To compare layers on human scores, use "
-                "python -m tools.layers in the repository of infolm.",
+                f"the table of recommended layers. Try layer={first} first. To compare layers on "
+                "human scores, use python -m tools.layers in the repository of infolm.",
                 setting="layer",
             )
         if layer > depth:

@@ -43,7 +43,6 @@ from infolm_metric.scoring.encoding_scorer import (
 # Memory for the distributions of a chunk.
 CHUNK_BYTES = 1 << 26
 MANY_TOKENS = 512  # of a text, for models without a limit
-COMPARED_ELEMENTS = 1 << 20  # entries of the distributions that are compared in one step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,15 +105,11 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         self, candidates: Texts, references: Texts, encodings: Encodings
     ) -> dict[str, np.ndarray]:
         """Compute all requested measures, float64 [pairs] by name."""
-        step = max(1, COMPARED_ELEMENTS // next(iter(encodings.values())).numel())
-        values = np.empty((len(self.plans), len(references)))
-        for start in range(0, len(references), step):
-            part = slice(start, start + step)
-            log_q, log_p = (
-                interpolate(texts[part], encodings, self.settings.interpolation)
-                for texts in (candidates, references)
-            )
-            values[:, part] = measures.compare_plans(self.plans, log_p, log_q).cpu().numpy()
+        log_q, log_p = (
+            interpolate(texts, encodings, self.settings.interpolation)
+            for texts in (candidates, references)
+        )
+        values = measures.compare_plans(self.plans, log_p, log_q).cpu().numpy()
         return dict(zip(self.settings.names, values, strict=True))
 
     def count_warnings(self, texts: Texts) -> Counter[str]:

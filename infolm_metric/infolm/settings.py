@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from infolm_metric.core.checks import InputError, check_fraction, score_names
-from infolm_metric.core.settings import EncodingSettings, IDFSetting
+from infolm_metric.core.settings import EncodingSettings, IDFSetting, setting
 from infolm_metric.infolm.measure_table import MEASURES, known_names, parameter_grid
 
 
@@ -41,14 +41,13 @@ class InfoLMSettings(EncodingSettings):
     metric = "infolm"
     names_field = "information_measure"
 
-    information_measure: str | tuple[str, ...] = field(
-        default="fisher_rao_distance",
-        metadata={"flags": ("-m", "--measure"), "signature": "measure"},
+    information_measure: str | tuple[str, ...] = setting(
+        "fisher_rao_distance", flags=("-m", "--measure"), signature="measure"
     )
     alpha: float | None = None
     beta: float | None = None
     symmetrize: Literal["jeffreys", "jensen", "none", "reverse"] = "jeffreys"
-    temperature: float = field(default=1.0, metadata={"flags": ("-t", "--temperature")})
+    temperature: float = setting(1.0, flags=("-t", "--temperature"))
     idf: IDFSetting = "references"
     multi_reference: Literal["min", "mean"] = "min"
     interpolation: float = 0.0

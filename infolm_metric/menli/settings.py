@@ -9,7 +9,7 @@ Source: Chen and Eger, "MENLI: Robust Evaluation Metrics from Natural Language I
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from infolm_metric import metrics
 from infolm_metric.core.baselines import Baseline, resolve_baseline
 from infolm_metric.core.checks import InputError, check_fraction, check_known, score_names
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.settings import BUNDLED, NLISettings, Settings
+from infolm_metric.core.settings import BUNDLED, NLISettings, Settings, setting
 
 # Weights of e, n and c. A score lies between the smallest and the largest weight.
 NLI_FORMULAS: dict[str, tuple[int, int, int]] = {
@@ -75,18 +75,14 @@ class MENLISettings(NLISettings):
     names_field = "formula"
     default_model = "microsoft/deberta-large-mnli"  # the authors' NLI-D
 
-    task: Literal["translation", "summary", "source"] | None = field(
-        default=None, metadata={"signature": ""}
-    )
+    task: Literal["translation", "summary", "source"] | None = setting(signature="")
     formula: str | tuple[str, ...] | None = None
     direction: Literal["avg", "rh", "hr"] | None = None
     multi_reference: Literal["max", "mean"] = "max"
     combine_with: str | Settings | None = None
     nli_weight: float | None = None
-    combine_model: str | os.PathLike[str] | None = field(default=None, metadata={"signature": ""})
-    combine_layers: int | str | tuple[int, ...] | None = field(
-        default=None, metadata={"signature": ""}
-    )
+    combine_model: str | os.PathLike[str] | None = setting(signature="")
+    combine_layers: int | str | tuple[int, ...] | None = setting(signature="")
     combine_baseline: str | os.PathLike[str] | Baseline | None = None
 
     def __post_init__(self) -> None:

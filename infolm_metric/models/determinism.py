@@ -51,7 +51,8 @@ class RowRule:
         if not self.block:
             return linear(rows, weight, bias, out)[:count]
         out = rows.new_empty(total, len(weight)) if out is None else out
-        for part, target in zip(rows.split(self.block), out.split(self.block), strict=True):
+        sides = (torch.split(part, self.block) for part in (rows, out))
+        for part, target in zip(*sides, strict=True):
             linear(part, weight, bias, target)
         return out[:count]
 

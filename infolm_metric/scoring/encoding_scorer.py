@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from infolm_metric.core.baselines import Baseline
-from infolm_metric.core.checks import InputError
 from infolm_metric.core.document_counts import Tokenize, count_corpus, tokenize
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_text
@@ -289,16 +288,6 @@ class HiddenStatesScorer(EncodingScorer[E]):
 
     architecture = ENCODER
     perfect_score_label = "identical tokens"
-
-    def open(self, settings: E) -> Checkpoint:
-        """Open the encoder's checkpoint, and check that its tokenizer adds special tokens."""
-        checkpoint = super().open(settings)
-        if not checkpoint.template.overhead:
-            raise InputError(
-                f"the tokenizer of {checkpoint.name!r} adds no special tokens, so empty texts "
-                f"would have no hidden states. {ENCODER.remedy}"
-            )
-        return checkpoint
 
     def load(self, checkpoint: Checkpoint, settings: E) -> Encoder:
         return Encoder.load_without_head(checkpoint, settings)

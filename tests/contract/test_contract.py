@@ -288,7 +288,6 @@ def test_scores_lie_within_the_bounds_and_identical_texts_score_best(metric, sco
 # Limits on the size of a chunk, patched in the test below.
 CHUNK_LIMITS = (
     "infolm.scorer.CHUNK_TEXTS",
-    "infolm.scorer.COMPARED_ELEMENTS",
     "scoring.encoding_scorer.CHUNK_TEXTS",
 )
 

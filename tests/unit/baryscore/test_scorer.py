@@ -187,8 +187,8 @@ def test_each_token_gets_its_states_from_the_nearest_window(scorer):
 
 
 INVALID = [
-    ("bert", {"layers": 5}, "layers must be at most 3, got 5"),
-    ("bert", {"layers": [0, 3]}, r"from 0 \(the embeddings\) to 2 .* got 3"),
+    ("bert", {"layers": 5}, "layers must be at most 3, .* got 5"),
+    ("bert", {"layers": [0, 3]}, r"from 0 \(the embeddings\) to 2, got .0, 3"),
     ("bert", {"layers": 2, "long_text": "error"}, "at most max_length=40 tokens"),
     ("bert", {"layers": 2, "max_length": 2}, "max_length must be at least 3"),
     ("gpt2", {}, "is a gpt2 model, but .* needs an encoder.* Choose an encoder"),
@@ -201,14 +201,6 @@ def test_unusable_models_and_texts_are_rejected_before_weights_are_loaded(
 ):
     with pytest.raises(InputError, match=word):
         BaryScorer(model_name_or_path=tiny_models(family), **options).score([LONG], ["b"])
-
-
-def test_tokenizers_without_special_tokens_are_rejected(tiny_bert, tmp_path):
-    one = edit_copy(tiny_bert, tmp_path / "one", "tokenizer.json", post_processor=None)
-    plain = "PreTrainedTokenizerFast"
-    two = edit_copy(one, tmp_path / "two", "tokenizer_config.json", tokenizer_class=plain)
-    with pytest.raises(InputError, match="adds no special tokens"):
-        BaryScorer(model_name_or_path=two).score(["a"], ["b"])
 
 
 def test_models_with_missing_layers_are_rejected(tiny_bert, tmp_path):

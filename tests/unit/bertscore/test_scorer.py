@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric import IDF, BERTScorer, InputError, MENLIScorer
+from infolm_metric import IDF, BERTScorer, InputError
 from infolm_metric.bertscore.scorer import pair_scores
 from infolm_metric.bertscore.settings import SCORES
 from infolm_metric.core.document_counts import TokenizedText
@@ -130,13 +130,6 @@ def test_identical_texts_score_exactly_1(bundled, idf):
     assert columns(bundled.score(REFERENCES, REFERENCES, idf=idf)).tolist() == [[1] * 3] * 12
 
 
-def test_each_score_takes_its_own_best_reference(bundled):
-    flat = columns(bundled.score([CANDIDATES[0]] * 6, REFERENCES[:6]))
-    for rule, reduce in (("max", np.max), ("mean", np.mean)):
-        result = bundled.score(CANDIDATES[:1], [REFERENCES[:6]], multi_reference=rule)
-        np.testing.assert_allclose(columns(result)[0], reduce(flat, axis=0), atol=1e-12)
-
-
 SIMILARITIES = st.lists(st.floats(-1, 1), min_size=12, max_size=12)
 
 
@@ -241,21 +234,3 @@ def test_the_package_baseline_covers_all_scores_weights_and_four_references(bund
         run = bundled.prepare(bundled.settings.replace(idf=idf))
         stats = run.unrelated(range(1, 5))
         assert [list(stats[references]) for references in range(1, 5)] == [list(SCORES)] * 4
-
-
-def test_menli_combines_with_f1_and_uniform_weights_of_the_bundled_model():
-    menli = MENLIScorer(model_name_or_path="bundled", combine_with="bertscore")
-    other = menli.settings.other
-    assert (other.names, other.idf, other.model_name_or_path) == (("f1",), False, "bundled")
-    result = menli.score(CANDIDATES, REFERENCES)
-    alone = BERTScorer(other).score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
-    nli = MENLIScorer(model_name_or_path="bundled").score(CANDIDATES, REFERENCES)["scores"]
-    expected = 0.2 * np.array(nli) + 0.8 * np.clip(alone["rescaled_scores"], 0, 1)
-    assert result["scores"] == pytest.approx(expected, abs=1e-6)
-    assert "|bertscore.score:f1|bertscore.layer:5|" in result.signature
-
-
-def test_scores_lie_within_the_bounds_of_a_cosine(bundled):
-    low, high = bundled.bounds(bundled.settings, "f1")
-    scores = columns(bundled.score(CANDIDATES, REFERENCES))
-    assert (low, high) == (-1, 1) and low <= scores.min() and scores.max() <= high + 1e-6

@@ -52,7 +52,7 @@ def test_a_folder_needs_a_layer_even_if_it_has_the_name_of_a_known_model(tmp_pat
     folder = tmp_path / "all-mpnet-base-v2"
     folder.mkdir()
     settings = BERTScoreSettings(model_name_or_path=folder)
-    with pytest.raises(InputError, match=r"layer must be set .*layer=7 is recommended"):
+    with pytest.raises(InputError, match=r"layer must be set .*Try layer=7 first"):
         settings.index(13)
     assert settings.replace(layer=0).index(13) == 0
 

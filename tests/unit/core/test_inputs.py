@@ -177,25 +177,7 @@ def test_columns_of_all_supported_types_are_read_in_order(number):
     assert {type(text) for pairs in (single, several) for text in pairs.texts} == {str}
 
 
-class Frame:
-    """Data frame like those of polars: no `ndim`, and iteration yields columns."""
-
-    def __init__(self, values):
-        self.values = values
-
-    columns = property(lambda self: list(self.values))
-
-    def __len__(self):
-        return len(next(iter(self.values.values())))
-
-    def __getitem__(self, name):
-        return self.values[name]
-
-    def __iter__(self):
-        return iter(self.values.values())
-
-
-TABLES = [Frame, pandas.DataFrame, pyarrow.table, pyarrow.record_batch, Dataset.from_dict]
+TABLES = [pandas.DataFrame, pyarrow.table, pyarrow.record_batch, Dataset.from_dict]
 TABLES += [lambda values: Dataset.from_dict(values).to_iterable_dataset()]
 
 
