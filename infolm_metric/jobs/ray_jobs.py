@@ -31,6 +31,7 @@ from infolm_metric.jobs import resume
 from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
 
 ROWS_PER_FILE = 1 << 14  # minimum number of rows in an output file, except for the last
+ROWS_PER_BLOCK = 1 << 10
 BLOCK_BYTES = 1 << 17  # bytes of a block. A block is the smallest unit of work for an actor
 # Reading without a CPU of its own is not fused with scoring: one actor would score each file.
 READING: Mapping[str, Any] = {"num_cpus": 0}
@@ -46,7 +47,7 @@ def score_source(
 ) -> Summary:
     """Score pairs, and write the input columns and the scores to a new folder of Parquet files.
 
-    All workers must be able to read the source, a data set or a Parquet file.
+    The source is a data set, or a Parquet file that all workers must be able to read.
     """
     if not source.load and {*map(tables.file_ending, source.files)} != {".parquet"}:
         raise InputError(
@@ -103,7 +104,9 @@ def _open_source(source: tables.Source) -> tuple[ray.data.Dataset, type[dict[str
     """Return the data set of a source, and the type of its rows."""
     if source.load:
         data = source.load()
-        return ray.data.from_huggingface(data), tables.row_type(data)
+        # `ray.data.from_huggingface` would look for a data set of the same name on the Hub.
+        parts = data.with_format("arrow").iter(batch_size=ROWS_PER_BLOCK)
+        return ray.data.from_arrow(list(parts)), tables.row_type(data)
     paths = [os.path.abspath(path) for path in source.files]  # for workers in other folders
     return ray.data.read_parquet(paths, **READING), dict
 

@@ -119,13 +119,6 @@ def test_a_worse_system_fails_on_request(infolm, names, code, words):
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-def test_one_score_name_by_which_a_system_is_worse_is_enough(infolm):
-    options = ("-r", "truth.txt", "-m", "l1", "-m", "fisher_rao", "--fail-if-worse")
-    code, _, errors = infolm("compare", "good.txt", "weak.txt", *options, "--resamples", "50")
-    assert code == 1 and "weak.txt by infolm_l1_distance, weak.txt by infolm" in errors
-
-
-@pytest.mark.filterwarnings("ignore:infolm")
 def test_several_metrics_are_compared_in_one_table(infolm, compare):
     arguments = ("fair.txt", "weak.txt", "-r", "truth.txt", "--resamples", "50")
     both = ("--metric", "infolm", "--idf", "none")

@@ -301,10 +301,8 @@ def test_scores_are_named_after_the_metric_and_a_combination_after_both(infolm_o
         assert output.splitlines()[0] == f"pair\t{name}"
 
 
-def test_every_scored_row_is_rejected_before_any_metric_is_loaded(infolm_error, no_model):
+def test_outputs_and_baselines_of_one_metric_are_rejected_for_two(infolm_error, no_model):
     write_lines(Path("old.jsonl"), [{"prediction": "a", "reference": "b", "infolm": 1}])
-    errors = infolm_error("score", "old.jsonl", *BOTH, "-o", "new.csv")
-    assert "column 'infolm' already exists" in errors
     errors = infolm_error("score", "old.jsonl", *BOTH, "-o", "new.jsonl")
     assert "a job takes one metric, got toy, infolm" in errors
     errors = infolm_error("score", "old.jsonl", *BOTH, "--rescale-with-baseline", "old.jsonl")
