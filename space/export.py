@@ -2,7 +2,7 @@
 
     python space/export.py FOLDER --user USER --metric infolm
 
-The demo starts with the chosen metric. The folder contains the metric's card and module
+The demo starts with the chosen metric. The folder contains the metric's card, tests and module
 script, and the package's sources and wheel. `evaluate.load("USER/infolm")` loads the script. Where
 the package is not installed, it names the command that installs the wheel from the Space. The
 requirements.txt pins the demo's dependencies to the tested versions.
@@ -11,10 +11,12 @@ requirements.txt pins the demo's dependencies to the tested versions.
 from __future__ import annotations
 
 import argparse
+import pprint
 import re
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import resolve_name
@@ -36,6 +38,12 @@ IMPORTED_PACKAGES = (
     *("gradio", "pandas", "torch", "transformers", "tokenizers", "safetensors", "huggingface_hub"),
     *("datasets", "numpy", "scipy", "POT", "filelock"),
 )
+# Texts in tests.py: identical, similar and unrelated.
+EXAMPLES = {
+    "predictions": ["The cat sat on the mat.", "Heavy rain fell.", "Dinner is ready."],
+    "references": ["The cat sat on the mat.", "It rained hard.", "The bank raised its rates."],
+    "model_name_or_path": "bundled",
+}
 
 
 def export(folder: Path, user: str, metric: str) -> None:
@@ -59,6 +67,7 @@ def export(folder: Path, user: str, metric: str) -> None:
         "README.md": card.replace("WHEEL", wheel).replace("USER", user),
         "setup.cfg": setup.replace("project_urls =", f"project_urls =\n    Homepage = {address}"),
         f"{entry.registered_name}.py": module_script(entry, documentation(entry), wheel),
+        "tests.py": test_cases(entry),
         "requirements.txt": "\n".join(pins) + "\n",
         ".gitattributes": f"*.safetensors {LFS}\n*.whl {LFS}\n",
     }
@@ -71,6 +80,14 @@ def documentation(metric: Metric) -> str:
     """Return the description and the citation of a metric."""
     kind = resolve_name(metric.evaluate)
     return f"{kind.description.strip()}\n\nCitation:\n{kind.paper.strip()}"
+
+
+def test_cases(metric: Metric) -> str:
+    """Return a module with examples and their scores, as in the template of `evaluate`."""
+    with warnings.catch_warnings(action="ignore"):  # texts are few
+        result = resolve_name(metric.evaluate)().compute(**EXAMPLES, details=False)
+    cases = [{**EXAMPLES, "result": {name: round(score, 4) for name, score in result.items()}}]
+    return f"test_cases = {pprint.pformat(cases, sort_dicts=False)}\n"
 
 
 def build_wheel(folder: Path) -> None:

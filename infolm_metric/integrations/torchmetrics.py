@@ -102,6 +102,10 @@ class TextMetric(torchmetrics.Metric):
         self.pairs = []  # a new list, because torchmetrics clears the old one, which `Running` uses
         super().reset()
 
+    def plot(self, *arguments: object, **options: object) -> Any:
+        """Raise NotImplementedError, because there are no plots."""
+        raise NotImplementedError("there are no plots. Plot the values that compute() returns.")
+
     def _sync_dist(self, *arguments: object, **options: object) -> None:
         """Do nothing, because `compute` gathers the scores of all ranks."""
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shlex
 import shutil
 import threading
@@ -72,7 +73,7 @@ def test_exported_folder_has_the_files_of_a_space(metric, folders):
     assert {path.name for path in folder.iterdir()} == {
         *(".gitattributes", "LICENSE", "NOTICE", "README.md", "requirements.txt"),
         *("setup.cfg", "setup.py", "pyproject.toml", export.WHEEL),
-        *("app.py", f"{name}.py", "infolm_metric", "page"),
+        *("app.py", f"{name}.py", "tests.py", "infolm_metric", "page"),
     }
     patterns = (folder / ".gitattributes").read_text()
     assert "*.safetensors filter=lfs" in patterns and "*.whl filter=lfs" in patterns
@@ -93,9 +94,13 @@ def test_card_has_the_sections_and_metadata_that_the_hub_expects(metric, folders
     assert "USER" not in card.text.replace("--user USER", "") and "WHEEL" not in card.text
 
 
+@pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are few
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_module_in_the_folder_is_documented(metric, folders):
+def test_test_cases_hold_for_the_module_in_the_folder(metric, folders):
     module = evaluate.load(str(folders[metric]))
+    for case in runpy.run_path(str(folders[metric] / "tests.py"))["test_cases"]:
+        result = case.pop("result")
+        assert module.compute(**case, details=False) == pytest.approx(result, abs=1e-3)
     source = (folders[metric] / f"{NAMES[metric]}.py").read_text()
     assert module.info.description.strip() in source
     assert metric == "answer_check" or module.paper.strip() in source

@@ -178,6 +178,11 @@ def test_first_argument_is_the_model():
         torchmetrics.InfoLM("bundled", None)
 
 
+def test_plots_are_refused_with_a_remedy():
+    with pytest.raises(NotImplementedError, match="compute"):
+        torchmetrics.InfoLM("bundled").plot()
+
+
 def test_warnings_point_at_the_caller_of_torchmetrics():
     metric, batch = make_metric(), (["", "A cat."], ["A dog.", "A cow."])
     with warnings.catch_warnings(record=True) as records:
