@@ -78,8 +78,8 @@ def export(folder: Path, user: str, metric: str) -> None:
 
 def documentation(metric: Metric) -> str:
     """Return the description and the citation of a metric."""
-    kind = resolve_name(metric.evaluate)
-    return f"{kind.description.strip()}\n\nCitation:\n{kind.paper.strip()}"
+    info = resolve_name(metric.evaluate)().info
+    return f"{info.description.strip()}\n\nCitation:\n{info.citation.strip()}"
 
 
 def test_cases(metric: Metric) -> str:
