@@ -42,7 +42,7 @@ from infolm_metric.infolm.measure_table import (
 from infolm_metric.models.determinism import to_float64
 from infolm_metric.models.tokenization import device_limit
 
-__all__ = ["Plan", "compare", "compare_plans", "plan", "shares"]
+__all__ = ["Plan", "compare", "plan", "shares"]
 __all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]
 __all__ += ["parameter_grid", "resolve"]
 __all__ += ["FORMULAS", "Formula", "kl_divergence", "alpha_divergence", "renyi_divergence"]
@@ -167,7 +167,7 @@ def plan(
     alpha: object = None,
     beta: object = None,
 ) -> Plan:
-    """Check a measure once, for `compare_plans`. The arguments and errors are as in `compare`.
+    """Check a measure once. The arguments and errors are as in `compare`.
 
     `measure` is a `Measure`, its name or an alias. `symmetrize`, `alpha` and `beta` are checked.
 

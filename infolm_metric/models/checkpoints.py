@@ -219,10 +219,10 @@ def _download(name: str, revision: str | None) -> str:
         info = HfApi().model_info(name, revision=revision, timeout=HF_HUB_ETAG_TIMEOUT)
     except Exception as error:  # its class depends on the version of huggingface_hub
         try:
-            return snapshot_download(name, revision=revision, local_files_only=True, **options)
+            return str(snapshot_download(name, revision=revision, local_files_only=True, **options))
         except LocalEntryNotFoundError:
             raise error from None
-    return snapshot_download(name, revision=info.sha, **options)
+    return str(snapshot_download(name, revision=info.sha, **options))
 
 
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:

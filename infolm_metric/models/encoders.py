@@ -64,22 +64,13 @@ class ModelWithHead:
         With `fast=False`, the transformers model itself is used. The output is the same.
         """
         model = load_weights(checkpoint, settings.dtype, settings.device, optional)
-        device, encoder = model.device, fast_encoder(model) if fast else None
-        if encoder is None:
+        device, kind = model.device, model.config.model_type
+        if not fast or kind not in FAMILIES or getattr(model.config, "is_decoder", False):
             check_model(model, checkpoint)
-        module = model if encoder is None else heads[model.config.model_type](model)
-        return cls(deterministic_linear(module), encoder, checkpoint, device)
-
-
-def fast_encoder(model: PreTrainedModel) -> FastEncoder | None:
-    """Return a fast encoder with the weights of a transformers model, or None if unsupported.
-
-    Only the heads of `model` can be used afterwards.
-    """
-    family = FAMILIES.get(model.config.model_type)
-    if family is None or getattr(model.config, "is_decoder", False):
-        return None
-    return deterministic_linear(FastEncoder(model, family))
+            return cls(deterministic_linear(model), None, checkpoint, device)
+        # Only the heads of `model` can be used afterwards.
+        encoder = deterministic_linear(FastEncoder(model, FAMILIES[kind]))
+        return cls(deterministic_linear(heads[kind](model)), encoder, checkpoint, device)
 
 
 def run_model(

@@ -20,11 +20,8 @@ from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.models.checkpoints import (
-    Architecture,
     Checkpoint,
-    ModelHolder,
     non_finite_error,
-    open_checkpoint,
     release_memory,
 )
 from infolm_metric.models.hidden_states import (
@@ -35,7 +32,7 @@ from infolm_metric.models.hidden_states import (
     encoded_windows,
 )
 from infolm_metric.models.tokenization import WeightedText, device_limit, packed_batches
-from infolm_metric.scoring.scorer import Run, Scorer
+from infolm_metric.scoring.scorer import ModelScorer, Run
 
 # Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
 CHUNK_TEXTS = 1024
@@ -47,25 +44,13 @@ Encodings = Mapping[Hashable, Tensor]
 E = TypeVar("E", bound=EncodingSettings)
 
 
-class EncodingScorer(Scorer[E]):
+class EncodingScorer(ModelScorer[E]):
     """Base class of scorers that compare encodings: distributions or vectors of tokens.
 
     A metric implements `load`, and its `EncodingRun`.
     """
 
     run_type: ClassVar[type[EncodingRun[Any]]]
-    architecture: ClassVar[Architecture]
-
-    def unload(self) -> None:
-        with self.lock:  # not during another thread's call
-            self.models = ModelHolder(self.open, self.load)
-            release_memory()
-
-    @property
-    def tokenizer(self) -> Any:
-        """The model's tokenizer, for example for `IDF.from_corpus`."""
-        with self.lock:
-            return self.models.checkpoint(self.settings).tokenizer
 
     def make_run(self, settings: E, baseline: Baseline | None) -> EncodingRun[E]:
         checkpoint = self.models.checkpoint(settings)
@@ -78,17 +63,6 @@ class EncodingScorer(Scorer[E]):
             checkpoint=checkpoint,
             limit=checkpoint.text_limit(settings.max_length),
         )
-
-    # Implemented by a metric.
-
-    def open(self, settings: E) -> Checkpoint:
-        """Open the checkpoint named in the settings."""
-        name = str(settings.model_name_or_path)
-        return open_checkpoint(name, settings.model_revision, self.architecture)
-
-    @abstractmethod
-    def load(self, checkpoint: Checkpoint, settings: E) -> Any:
-        """Load a checkpoint's model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +164,9 @@ class EncodingRun(Run[E]):
     ) -> ChunkScores:
         """Compare the encoded candidates of a chunk with their references, and count warnings."""
         settings, counts, rule = self.settings, pairs.counts, self.settings.multi_reference
-        repeated = [candidates[owner] for owner in np.repeat(np.arange(len(pairs)), counts)]
+        repeated = [
+            candidates[owner] for owner in np.repeat(np.arange(len(pairs)), counts).tolist()
+        ]
         values = self.compare(repeated, references, encodings)
         if len(encodings) > RELEASE_TEXTS:
             release_memory()

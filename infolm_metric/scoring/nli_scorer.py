@@ -17,38 +17,20 @@ from infolm_metric.core.inputs import BRIEF, Pairs
 from infolm_metric.core.settings import NLISettings
 from infolm_metric.models.checkpoints import (
     Checkpoint,
-    ModelHolder,
-    open_checkpoint,
-    release_memory,
 )
 from infolm_metric.models.nli import NLI_MODEL, Labels, NLIModel, join_pairs, load_nli, read_labels
-from infolm_metric.scoring.scorer import Run, Scorer
+from infolm_metric.scoring.scorer import ModelScorer, Run
 
 N = TypeVar("N", bound=NLISettings)
 TextPair = tuple[str, str]  # premise and hypothesis
 
 
-class NLIScorer(Scorer[N]):
+class NLIScorer(ModelScorer[N]):
     """Base class of scorers with an NLI model."""
 
     run_type: ClassVar[type[NLIRun[Any]]]
+    architecture = NLI_MODEL
     higher_is_better = True
-
-    def unload(self) -> None:
-        with self.lock:  # not during another thread's call
-            self.models = ModelHolder(self.open, self.load)
-            release_memory()
-
-    @property
-    def tokenizer(self) -> Any:
-        """The NLI model's tokenizer."""
-        with self.lock:
-            return self.models.checkpoint(self.settings).tokenizer
-
-    def open(self, settings: N) -> Checkpoint:
-        """Open the checkpoint named in the settings."""
-        name = str(settings.model_name_or_path)
-        return open_checkpoint(name, settings.model_revision, NLI_MODEL)
 
     def load(self, checkpoint: Checkpoint, settings: N) -> NLIModel:
         """Load the NLI model."""

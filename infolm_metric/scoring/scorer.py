@@ -41,6 +41,14 @@ from infolm_metric.core.inputs import (
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
 from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
+from infolm_metric.models.checkpoints import (
+    Architecture,
+    Checkpoint,
+    M,
+    ModelHolder,
+    open_checkpoint,
+    release_memory,
+)
 
 STREAMED_PAIRS = 256  # pairs of a stream that are read and scored together
 COUNTED_PAIRS = 1024  # pairs whose documents are counted together
@@ -276,6 +284,32 @@ class Scorer(ABC, Generic[S]):
     def best(self, settings: S, name: str) -> float:
         """Return the best possible value of a score."""
         return self.bounds(settings, name)[int(self.higher_is_better)]
+
+
+class ModelScorer(Scorer[M]):
+    """Base class of scorers with a model. A metric implements `load`."""
+
+    architecture: ClassVar[Architecture]
+
+    def unload(self) -> None:
+        with self.lock:  # not during another thread's call
+            self.models = ModelHolder(self.open, self.load)
+            release_memory()
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer, for example for `IDF.from_corpus`."""
+        with self.lock:
+            return self.models.checkpoint(self.settings).tokenizer
+
+    def open(self, settings: M) -> Checkpoint:
+        """Open the checkpoint named in the settings."""
+        name = str(settings.model_name_or_path)
+        return open_checkpoint(name, settings.model_revision, self.architecture)
+
+    @abstractmethod
+    def load(self, checkpoint: Checkpoint, settings: M) -> Any:
+        """Load a checkpoint's model."""
 
 
 @dataclass(frozen=True, kw_only=True)
