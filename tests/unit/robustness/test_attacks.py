@@ -122,11 +122,6 @@ def test_replacement_is_inflected_and_its_article_agrees(name, text, part, pool)
             assert tokens[index - 1] == choose_article(tokens[index])
 
 
-def test_word_is_never_replaced_with_itself():
-    sentences = {attack("It is a tiny town.", "adj", seed) for seed in range(400)}
-    assert len(sentences) > 100 and None not in sentences
-
-
 POOLS = {"nouns": "NOUN", "verbs": "VERB", "adjectives": "ADJ"}
 
 
