@@ -17,7 +17,7 @@ from .scoring import Answer, is_answer
 
 CHECKER = "answer_check"
 TONES, HTML = html.TEXTS["tones"], html.TEXTS["html"]
-Results = Mapping[str, Answer | BaseException]
+Results = Mapping[str, Answer | BaseException | float]
 
 
 def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool = False) -> str:
@@ -108,10 +108,13 @@ def card(
     )
 
 
-def _row(metric: str, result: Answer | BaseException | None, pressed: bool) -> str:
+def _row(metric: str, result: Answer | BaseException | float | None, pressed: bool) -> str:
     """Return a row of the card: a button if the metric has a score."""
     question = METRICS[metric].question
     names = {"metric": metric, "name": METRIC_NAMES[metric], "question": question}
+    if isinstance(result, float):
+        words = HTML["progress"].format(done=result, name=METRIC_NAMES[metric])
+        return HTML["no_score"].format(kind="pending", words=words, **names)
     if not isinstance(result, Answer):
         reason = html.TEXTS["notes"]["no_model"] if isinstance(result, OSError) else str(result)
         words = f"Not computed: {html.escape(html.shorten(reason))}" if result else ""

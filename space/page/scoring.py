@@ -151,6 +151,21 @@ def check_texts(candidate: Any, references: Any) -> tuple[list[str], list[int]]:
     return group, counts
 
 
+def plan_job(
+    metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None
+) -> tuple[Worker, tuple[Any, ...]]:
+    """Check a request. Return the worker for it, and the arguments of `Worker.follow`."""
+    settings, worker = check_settings(metric, settings), SHORT
+    group, counts = check_texts(candidate, references)
+    if metric == "infolm" and settings.get("masking") != "none":
+        limit = limits.INFOLM_TOKENS[settings["model_name_or_path"]]
+        remedy = "Shorten it, or set masking='none', which is another metric."
+        limits.check_tokens(counts, limit, remedy)
+        worker = LONG if max(counts) > limits.SHORT_TOKENS else SHORT
+    job = metric, candidate, tuple(group), tuple(settings.items())
+    return worker, (sum(counts), score_pair, *job)
+
+
 @functools.lru_cache(KEPT_ANSWERS)
 def score_pair(
     worker: Worker, metric: str, candidate: str, references: Sequence[str], items: Any
@@ -189,15 +204,8 @@ def compare(
     metric: str, candidate: Any, references: Any, settings: Mapping[str, Any] | None = None
 ) -> Answer:
     """Score a candidate against its references. Invalid requests raise `EXPECTED_ERRORS`."""
-    settings, worker = check_settings(metric, settings), SHORT
-    group, counts = check_texts(candidate, references)
-    if metric == "infolm" and settings.get("masking") != "none":
-        limit = limits.INFOLM_TOKENS[settings["model_name_or_path"]]
-        remedy = "Shorten it, or set masking='none', which is another metric."
-        limits.check_tokens(counts, limit, remedy)
-        worker = LONG if max(counts) > limits.SHORT_TOKENS else SHORT
-    pair = metric, candidate, tuple(group), tuple(settings.items())
-    answer: Answer = worker.call(score_pair, *pair)
+    worker, (_, *job) = plan_job(metric, candidate, references, settings)
+    answer: Answer = worker.call(*job)
     return answer
 
 
@@ -213,11 +221,13 @@ def settings_of_page(candidate: Any, references: Any, settings: Any) -> dict[str
 
 def compare_by_all(
     candidate: Any, references: Any, by_metric: Mapping[str, Any]
-) -> Iterator[tuple[str, Answer | BaseException]]:
-    """Yield each metric with its answer or error."""
+) -> Iterator[tuple[str, Answer | BaseException | float]]:
+    """Yield each metric with the fraction that is done, and then with its answer or error."""
     for metric in fastest_first():
         try:
-            yield metric, compare(metric, candidate, references, by_metric[metric])
+            worker, job = plan_job(metric, candidate, references, by_metric[metric])
+            for update in worker.follow(*job):
+                yield metric, update
         except EXPECTED_ERRORS as error:
             yield metric, error
 
@@ -228,7 +238,7 @@ def score_by_all(
     """Return the API's answer for each metric, or its "error" if it cannot score the texts."""
     by_metric = divide_settings(settings)
     check_texts(candidate, references)  # errors that concern all metrics are raised
-    results = dict(compare_by_all(candidate, references, by_metric))
+    results = dict(compare_by_all(candidate, references, by_metric))  # the last updates
     return [
         x.as_dict()
         if isinstance(x := results[metric], Answer)

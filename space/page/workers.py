@@ -7,33 +7,93 @@ tokenizers and caches belong to one worker, because they are not thread-safe.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
+from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.metrics import METRICS
+from infolm_metric.models.checkpoints import ModelHolder
 
 from .settings import SCORERS
 
 # Cache of encoded texts per model.
 REUSE_BYTES = 1 << 28
+STEP_SECONDS = 0.25  # between two reports of a job
+
+
+@dataclass
+class Job:
+    """Progress of a job, and whether its visitor has left."""
+
+    positions: int = 0  # masked positions that have been encoded
+    abandoned: bool = False
+
+
+@dataclass(frozen=True)
+class ReportingLM(MaskedLM):
+    """Masked language model that reports the number of positions of each batch."""
+
+    report: Callable[[int], None] = field(kw_only=True)
+
+    def logits(
+        self, ids: Sequence[torch.Tensor], positions: Sequence[torch.Tensor]
+    ) -> Iterator[torch.Tensor]:
+        for part in super().logits(ids, positions):
+            self.report(len(part))
+            yield part
 
 
 class Worker:
     """A thread that runs jobs in the order of submission. Jobs are functions of the worker."""
 
     def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(1)
+        self.pool, self.job = ThreadPoolExecutor(1), Job()
         self.scorer = functools.cache(self._load)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a job and return its result."""
-        return self.pool.submit(function, self, *arguments).result()
+        *_, result = self.follow(1, function, *arguments)
+        return result
+
+    def follow(self, total: int, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
+        """Yield the fraction of a job that is done, and finally its result.
+
+        `total` is the number of masked positions of the whole job. Closing the iterator stops the
+        job at the next batch.
+        """
+        job = Job()
+
+        def work() -> Any:
+            self.job = job
+            return function(self, *arguments)
+
+        future = self.pool.submit(work)
+        try:
+            while wait([future], STEP_SECONDS).not_done:
+                yield min(1.0, job.positions / total)
+            yield future.result()
+        finally:
+            job.abandoned = True
+            future.cancel()
+
+    def _report(self, positions: int) -> None:
+        self.job.positions += positions
+        if self.job.abandoned:
+            raise CancelledError
 
     def _load(self, metric: str, model: str) -> Any:
         """Return a scorer. Its model is loaded on first use."""
         scorer = SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
-        if shared := METRICS[metric].shares:
+        if metric == "infolm":
+            load = scorer.load
+            scorer.models = ModelHolder(
+                scorer.open, lambda *x: ReportingLM(**vars(load(*x)), report=self._report)
+            )
+        elif shared := METRICS[metric].shares:
             scorer.models = self.scorer(shared, model).models
         return scorer
 

@@ -151,7 +151,7 @@ LONG = "The river rose at night, and the village on the other side was cut off f
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_another_visitor_gets_an_answer_while_a_long_text_is_encoded(
+def test_long_text_shows_progress_while_another_visitor_gets_an_answer(
     page, width, context, space_url
 ):
     other = context.new_page()
@@ -160,7 +160,8 @@ def test_another_visitor_gets_an_answer_while_a_long_text_is_encoded(
     text = f"At {width} pixels. {LONG * 8}"  # 175 tokens, not in the cache
     write(page, text, text.replace("river", "water"))
     page.locator("#compare").click()
-    expect(page.locator("#score .running")).to_have_count(1)
+    page.wait_for_function("document.querySelector('#score progress')?.value > 0")
+    assert page.locator("#score progress").bounding_box()["width"] > 100
     other.locator("#candidate textarea").fill("The dog slept.")
     other.locator("#compare").click()
     expect(other.locator("#score .done")).to_have_count(1)

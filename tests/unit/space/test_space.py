@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import itertools
 import json
 import re
 import shlex
@@ -626,17 +627,44 @@ def test_invalid_files_are_rejected_without_revealing_their_path(name, content, 
 
 
 @pytest.mark.timeout(120)
-def test_short_requests_run_while_a_long_text_is_encoded():
-    released = threading.Event()
-    LONG.pool.submit(released.wait, 60)
+def test_short_requests_run_while_a_long_text_is_encoded(monkeypatch):
+    started, released, plain = threading.Event(), threading.Event(), MaskedLM.logits
+
+    def wait_in_long_worker(self, *arguments):
+        if getattr(getattr(self, "report", None), "__self__", None) is LONG:
+            started.set()
+            assert released.wait(60)
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(MaskedLM, "logits", wait_in_long_worker)
     long_text = " ".join(["The old mill by the river was sold."] * 12)
     by_metric = scoring.settings_of_page(long_text, PAIR[1], {})
+    updates = scoring.compare_by_all(long_text, PAIR[1], by_metric)
+    assert next(update for update in updates if update == ("infolm", 0.0))
+    assert started.wait(60)
     answers = dict(scoring.compare_by_all("A mill was sold.", PAIR[1], by_metric))
     assert all(isinstance(answer, scoring.Answer) for answer in answers.values())
-    threading.Timer(0.1, released.set).start()
-    answer = compare("infolm", long_text, PAIR[1])
-    expected = scorer("infolm").score([long_text], PAIR[1])["infolm"]
-    assert released.is_set() and answer.score == pytest.approx(expected, abs=1e-6)
+    released.set()
+    *fractions, (_, answer) = updates
+    assert answer.score == pytest.approx(
+        scorer("infolm").score([long_text], PAIR[1])["infolm"], abs=1e-6
+    )
+    assert all(0 <= fraction <= 1 for _, fraction in fractions)
+
+
+@pytest.mark.timeout(120)
+def test_progress_of_a_job_rises_and_a_job_without_its_visitor_stops():
+    worker, text = Worker(), " ".join(["The old mill by the river was sold."] * 16)
+    job = 260, scoring.score_pair, "infolm", text, (text.replace("mill", "farm"),)
+    updates = worker.follow(*job, (("model_name_or_path", "bundled"),))
+    fractions = list(itertools.islice(updates, 3))
+    assert fractions == sorted(fractions)
+    updates.close()
+    worker.call(lambda worker: None)  # returns when the job has stopped
+    assert worker.job.positions == 0
+    assert scoring.score_pair.cache_info().currsize <= scoring.KEPT_ANSWERS
+    logits = [name for name in worker.scorer("infolm", "bundled").models.cache._tensors]
+    assert not logits
 
 
 def test_jobs_run_in_the_order_of_submission_and_errors_reach_the_caller():
