@@ -129,14 +129,21 @@ def _json_rows(path: str) -> Iterator[Row]:
         yield where, row
 
 
+def find_separator(path: str) -> str:
+    """Return the most frequent delimiter outside of quotes in the header of a CSV or TSV file."""
+    return _separator(path, next((line for _, line in read_lines(path)), ""))
+
+
+def _separator(path: str, header: str) -> str:
+    return max(SEPARATORS[file_ending(path)], key=re.sub(r'"[^"]*"', "", header).count)
+
+
 def _delimited_rows(path: str) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file with a header and spreadsheet-style quotes."""
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))  # a limit of the whole process
     lines = (line for _, line in read_lines(path))
     first_line = next(lines, "")
-    # The most frequent separator outside of quotes in the header.
-    unquoted = re.sub(r'"[^"]*"', "", first_line)
-    separator = max(SEPARATORS[file_ending(path)], key=unquoted.count)
+    separator = _separator(path, first_line)
     # Without `strict`, a stray quote would silently join all lines up to the next quote.
     reader = csv.DictReader(chain([first_line], lines), delimiter=separator, strict=True)
 

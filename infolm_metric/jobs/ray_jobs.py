@@ -7,29 +7,32 @@ scored. This module requires the `ray` extra.
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from json import JSONDecodeError
 from typing import Any
 
 import pyarrow
 import ray
-from pyarrow import dataset, parquet
+from pyarrow import csv, dataset, json, parquet
 from ray.data.datasource import BlockBasedFileDatasink
 
 from infolm_metric import tables
 from infolm_metric.core import baselines, files
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import CorpusStatistics
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, batches
 from infolm_metric.core.results import Summary, add_counts, warn
 from infolm_metric.core.signature import Signature
 from infolm_metric.jobs import resume
 from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
 
+LOCAL = "Convert the file, or score it without --engine ray."
 ROWS_PER_FILE = 1 << 14  # minimum number of rows in an output file, except for the last
 ROWS_PER_BLOCK = 1 << 10
 BLOCK_BYTES = 1 << 17  # bytes of a block. A block is the smallest unit of work for an actor
@@ -47,13 +50,11 @@ def score_source(
 ) -> Summary:
     """Score pairs, and write the input columns and the scores to a new folder of Parquet files.
 
-    The source is a data set, or a Parquet file that all workers must be able to read.
+    The source is a data set, or a table that all workers must be able to read.
     """
-    if not source.load and {*map(tables.file_ending, source.files)} != {".parquet"}:
-        raise InputError(
-            f"--engine ray reads Parquet files and data sets, not {source.name}. Convert it, for "
-            "example with pandas, or score it without --engine ray."
-        )
+    table = len(source.files) == 1 and tables.is_table_path(source.files[0])
+    if not (source.load or table):
+        raise InputError(f"--engine ray reads tables and data sets, not {source.name}. {LOCAL}")
     files.check_exists(source.files)
     if os.path.exists(output):  # Ray would add files to the folder
         raise InputError(f"{output} already exists. Choose a new folder.")
@@ -107,8 +108,37 @@ def _open_source(source: tables.Source) -> tuple[ray.data.Dataset, type[dict[str
         # `ray.data.from_huggingface` would look for a data set of the same name on the Hub.
         parts = data.with_format("arrow").iter(batch_size=ROWS_PER_BLOCK)
         return ray.data.from_arrow(list(parts)), tables.row_type(data)
-    paths = [os.path.abspath(path) for path in source.files]  # for workers in other folders
-    return ray.data.read_parquet(paths, **READING), dict
+    path = os.path.abspath(source.files[0])  # for workers in other folders
+    if tables.file_ending(path) == ".parquet":
+        return ray.data.read_parquet(path, **READING), dict
+    # Ray would infer types, and change texts that look like dates.
+    schema = _find_schema(source)
+    options = {"file_extensions": None, "partitioning": None, **READING}
+    if tables.file_ending(path) not in tables.SEPARATORS:
+        parse = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error")
+        return ray.data.read_json(path, parse_options=parse, **options), dict
+    separator = tables.find_separator(path)
+    options["parse_options"] = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    convert = csv.ConvertOptions(column_types=schema, include_columns=schema.names)
+    return ray.data.read_csv(path, convert_options=convert, **options), tables.Cells
+
+
+def _find_schema(source: tables.Source) -> pyarrow.Schema:
+    """Check all rows of a text table, and return the types of its columns."""
+    schema = pyarrow.schema([])
+    for rows in batches(source.rows(), COUNTED_PAIRS):
+        Pairs.of(map(source.pair, rows))  # checks the rows
+        names = dict.fromkeys(name for _, row in rows for name in row)
+        try:
+            types = {name: pyarrow.infer_type([row.get(name) for _, row in rows]) for name in names}
+            schemas = [schema, pyarrow.schema(types)]
+            schema = pyarrow.unify_schemas(schemas, promote_options="permissive")
+            parquet.write_table(schema.empty_table(), io.BytesIO())  # can Parquet represent it?
+        except (pyarrow.ArrowException, OverflowError, UnicodeEncodeError) as error:
+            raise InputError(
+                f"{rows[0][0]} or later: a column needs one type, but {error}. {LOCAL}"
+            ) from None
+    return schema
 
 
 @dataclass(frozen=True)
@@ -207,11 +237,21 @@ class _Totals:
 
 
 def _unwrap_error(error: BaseException, source: str) -> BaseException:
-    """Return the InputError or OSError that Ray wrapped, without Ray's advice, or the error."""
+    """Return the InputError or OSError that Ray wrapped, without Ray's advice, or the error.
+
+    Errors of Ray's readers, in tables that infolm can read, become InputErrors.
+    """
     inner: Any = error
     while isinstance(inner, ray.exceptions.RayError):
         inner = getattr(inner, "cause", None) or inner.__cause__
+    # Ray reads JSON that pyarrow cannot parse with Python, which raises errors of other kinds.
+    text = str(inner.args[-1] if isinstance(inner, KeyError) else inner)
+    message, reading, _ = text.partition("Failed to read stream")
+    reading = reading or isinstance(inner, JSONDecodeError)
+    message = message.partition("\nFailed to ")[0].strip()
     if isinstance(inner, InputError | OSError):
-        message = str(inner).partition("\nFailed to ")[0]
         return type(inner)(f"{source}: {message}")
+    if reading or isinstance(inner, pyarrow.ArrowException) or "read CSV" in message:
+        details = f" ({message})" if message else ""
+        return InputError(f"{source}: Ray cannot read the file{details}. {LOCAL}")
     return error

@@ -100,28 +100,37 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     assert "scores.parquet already exists. Choose a new folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("option", "path"), [("--data", "folder/a.parquet"), ("--dataset", "folder")]
-)
-def test_texts_and_columns_come_out_as_they_went_in(cluster, monkeypatch, capsys, option, path):
+INPUTS = [
+    ("--data", "text.tsv.gz"),
+    ("--data", "nested.jsonl"),
+    ("--data", "uniform.jsonl"),
+    ("--dataset", "uniform.parquet"),
+]
+
+
+@pytest.mark.parametrize(("option", "name"), INPUTS)
+def test_texts_and_columns_come_out_as_they_went_in(cluster, monkeypatch, capsys, option, name):
     monkeypatch.setitem(METRICS, "toy", TOY)
-    rows = typed_rows.TABLES["uniform.parquet"]
+    rows = typed_rows.TABLES[name]
     Path("folder").mkdir()
-    typed_rows.write_table(Path("folder/a.parquet"), rows)
+    typed_rows.write_table(Path("folder", name), rows)
+    path = "folder" if option == "--dataset" else f"folder/{name}"
     assert main(["score", "--metric", "toy", option, path]) == 0
     alone = capsys.readouterr().out
     assert main([*RAY, "--metric", "toy", option, path, "-o", "scores.parquet"]) == 0
     assert_text_nearly_equal(capsys.readouterr().out, alone)
     table = parquet.read_table("scores.parquet")
-    assert table.column_names == [*rows[0], "toy"]
-    for column in rows[0]:
-        assert table[column].to_pylist() == [row[column] for row in rows]
+    columns = {column: None for row in rows for column in row}
+    assert table.column_names == [*columns, "toy"]
+    for column in columns:
+        assert table[column].to_pylist() == [row.get(column) for row in rows]
 
 
 INVALID = [
     (["pairs.parquet", "-o", "scores.jsonl"], "with --engine ray: its name must end in .parquet"),
-    (["pairs.jsonl", "-o", "scores.parquet"], "Parquet files and data sets, not pairs.jsonl"),
-    (["a", "b", "-o", "scores.parquet"], "Parquet files and data sets, not arguments"),
+    (["mixed.jsonl", "-o", "scores.parquet"], "score it without --engine ray"),
+    (["surrogate.jsonl", "-o", "scores.parquet"], "score it without --engine ray"),
+    (["a", "b", "-o", "scores.parquet"], "tables and data sets, not arguments"),
     (["no.parquet", "-o", "scores.parquet"], "cannot read no.parquet"),
     (["wrong.parquet", "-o", "scores.parquet"], "'prediction' must be a string"),
     (["old.parquet", "-o", "scores.parquet"], "column 'infolm' already exists"),
@@ -131,7 +140,10 @@ INVALID = [
 
 @pytest.mark.parametrize(("arguments", "message"), INVALID)
 def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
-    write_lines(Path("pairs.jsonl"), ROWS)
+    write_lines(
+        Path("mixed.jsonl"), [{**row, "x": [row["id"], "a"][row["id"] % 2]} for row in ROWS]
+    )
+    write_lines(Path("surrogate.jsonl"), [{**row, "x": "\ud800"} for row in ROWS])
     tables = {"pairs": ROWS, "old": [{**row, "infolm": 0.5} for row in ROWS]}
     tables["wrong"] = [{**ROWS[0], "prediction": 5}]
     for name, rows in tables.items():
