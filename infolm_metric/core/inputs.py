@@ -245,12 +245,8 @@ def check_text(name: str, text: object) -> None:
     """
     if not isinstance(text, str):
         label = "None" if text is None else f"{BRIEF.repr(text)} ({type(text).__name__})"
-        remedy = (
-            "Remove the pair or use an empty string."
-            if is_missing(text)
-            else "Convert it, or decode token ids with tokenizer.batch_decode."
-        )
-        raise InputError(f"{name} must be a string, got {label}. {remedy}")
+        remedy = "Remove the pair or use an empty string." if is_missing(text) else "Convert it."
+        raise InputError(f"{name} must be a string, got {label}. {remedy}{_decoding(text)}")
     if not text.isascii():
         try:
             text.encode()
@@ -259,6 +255,20 @@ def check_text(name: str, text: object) -> None:
                 f"{name} must be valid Unicode, got a lone surrogate ({text[error.start]!a}) at "
                 f"character {error.start}. Decode the text correctly or remove the character."
             ) from None
+
+
+def _decoding(values: object) -> str:
+    """Return the remedy for token ids or logits, such as the predictions of a Trainer, or ""."""
+    single = True
+    while _is_list(values) and len(values):
+        values, single = next(iter(values)), False
+    if isinstance(values, bool | str) or is_missing(values):
+        return ""
+    if hasattr(values, "__index__") and not getattr(values, "ndim", 0):
+        return " Decode token ids with tokenizer.batch_decode (and replace -100 by the padding id)."
+    if hasattr(values, "__float__") and not single:
+        return " For logits, take the argmax over the vocabulary, then tokenizer.batch_decode."
+    return ""
 
 
 def is_missing(text: object) -> bool:
@@ -270,11 +280,17 @@ def is_missing(text: object) -> bool:
 def as_list(name: str, values: object) -> list[Any]:
     """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
     if not _is_list(values):
-        label = f"{BRIEF.repr(values)} ({type(values).__name__})"
-        remedy = ". Pass one column of a table, and wrap other iterables in list()"
+        remedy, label = "", f"{BRIEF.repr(values)} ({type(values).__name__})"
         if isinstance(values, str | bytes):
             label = f"the string {BRIEF.repr(values)}"
             remedy = f". Wrap it in a list: [{BRIEF.repr(values)}]"
+        elif _is_table(values):
+            remedy = (
+                ". Pass a column of the table, such as table['text'], or for several columns of "
+                "references list(zip(column1, column2))"
+            )
+        elif isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
+            remedy = ". Wrap it in list()"
         raise InputError(f"{name} must be a list of strings, got {label}{remedy}")
     for convert in ("tolist", "to_pylist"):  # arrays and series, then Arrow columns
         if hasattr(values, convert):

@@ -26,6 +26,7 @@ from infolm_metric.core.checks import (
     literal_words,
     members,
     nearest,
+    warn_user,
 )
 from infolm_metric.core.idf import IDF
 
@@ -186,12 +187,13 @@ class ModelSettings(Settings):
         batch_size: number of sequences per forward pass, or "auto".
         device: cpu, cuda, cuda:1 and so on. Default: a GPU with free memory, else the CPU.
         dtype: float32, bfloat16 or float16.
+        tokenize_processes: deprecated, has no effect. Use IDF.from_corpus(num_proc=...).
         reuse_memory: maximum size of the cache of encodings, in bytes.
     """
 
     default_model: ClassVar[str] = "google-bert/bert-base-uncased"
     model_variable: ClassVar[str] = "INFOLM_MODEL"
-    not_in_signature = frozenset(("batch_size", "device", "reuse_memory"))
+    not_in_signature = frozenset(("batch_size", "device", "tokenize_processes", "reuse_memory"))
 
     model_name_or_path: str | os.PathLike[str] | None = setting(
         flags=("--model",), signature="", allowed="a name or path"
@@ -202,6 +204,7 @@ class ModelSettings(Settings):
     batch_size: int | Literal["auto"] = "auto"
     device: str | None = setting(allowed="a torch device such as 'cpu' or 'cuda:0'")
     dtype: Literal["float32", "bfloat16", "float16"] = setting("float32", signature="")
+    tokenize_processes: int | None = setting(flags=())
     reuse_memory: int = setting(REUSED_BYTES, flags=())
 
     def __post_init__(self) -> None:
@@ -211,6 +214,12 @@ class ModelSettings(Settings):
         super().__post_init__()
         for name, least in {"max_length": 1, "batch_size": 1, "reuse_memory": 0}.items():
             check_at_least(name, getattr(self, name), least)
+        if self.tokenize_processes is not None:
+            warn_user(
+                "tokenize_processes has no effect and will be removed. Count a large corpus with "
+                "IDF.from_corpus(num_proc=...) or `infolm idf --num-proc`.",
+                DeprecationWarning,
+            )
         if self.device is not None:
             check_device(self.device)
         object.__setattr__(self, "model_name_or_path", self._model())

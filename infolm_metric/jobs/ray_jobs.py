@@ -247,11 +247,11 @@ def _unwrap_error(error: BaseException, source: str) -> BaseException:
     # Ray reads JSON that pyarrow cannot parse with Python, which raises errors of other kinds.
     text = str(inner.args[-1] if isinstance(inner, KeyError) else inner)
     message, reading, _ = text.partition("Failed to read stream")
-    reading = reading or isinstance(inner, JSONDecodeError)
     message = message.partition("\nFailed to ")[0].strip()
     if isinstance(inner, InputError | OSError):
         return type(inner)(f"{source}: {message}")
-    if reading or isinstance(inner, pyarrow.ArrowException) or "read CSV" in message:
+    parsing = isinstance(inner, pyarrow.ArrowException | JSONDecodeError)
+    if reading or parsing or "read CSV" in message:
         details = f" ({message})" if message else ""
         return InputError(f"{source}: Ray cannot read the file{details}. {LOCAL}")
     return error

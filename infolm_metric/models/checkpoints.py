@@ -45,6 +45,7 @@ HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
 )
+LFS_POINTER = b"version https://git-lfs"
 # Files of the Hub that are needed before the weights.
 SMALL_FILES = ["*.json", "*.txt", "*.model", "bpe.codes"]
 # SHA-256 of the weights of sentence-transformers/all-mpnet-base-v2. The package has baselines.
@@ -290,6 +291,11 @@ def load_weights(
     if device is None or torch.device(device).type == "cpu":
         make_products_reproducible()
     files, architecture = checkpoint.weight_files, checkpoint.architecture
+    if pointers := [file.name for file in files if _is_lfs_pointer(file)]:
+        raise InputError(
+            f"{pointers[0]} of the model {checkpoint.name!r} is a pointer of Git LFS, not the "
+            "weights. Run `git lfs install` and `git lfs pull` in the clone."
+        )
     # Microsoft's DeBERTa checkpoints use a different name for the masked-LM head.
     legacy = getattr(checkpoint.config, "legacy", False)
     for changes in ({}, {"legacy": False}) if legacy else ({},):
@@ -430,6 +436,11 @@ class ModelHolder(Generic[M]):
                 self._model = key, self._load(checkpoint, settings)
         self.cache.shrink(settings.reuse_memory)
         return self._model[1]
+
+
+def _is_lfs_pointer(file: Path) -> bool:
+    with file.open("rb") as content:
+        return content.read(len(LFS_POINTER)) == LFS_POINTER
 
 
 @contextmanager

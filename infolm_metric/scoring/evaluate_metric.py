@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import os
 import re
 import sys
 import threading
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, ClassVar
 
 import datasets
@@ -122,6 +124,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             features=_FEATURES,
             reference_urls=self.reference_urls,
             license="Apache-2.0",
+            **_addresses(),
         )
 
     def _build_data_dir(self) -> str:
@@ -225,3 +228,13 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         with _ADDED_LOCK:
             self._added[:] = [part for part in self._added if id(part) not in scored]
         return None if result is None else result.as_dict(return_scores, details)
+
+
+def _addresses() -> dict[str, Any]:
+    """Return the addresses in `MetricInfo` if the package was installed from a Space."""
+    with contextlib.suppress(PackageNotFoundError):
+        for url in metadata("infolm-metric").get_all("Project-URL") or ():
+            if url.startswith("Homepage, "):
+                address = url.removeprefix("Homepage, ")
+                return {"homepage": address, "codebase_urls": [f"{address}/tree/main"]}
+    return {}

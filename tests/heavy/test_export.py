@@ -1,5 +1,6 @@
 """An exported folder is a Space whose metric loads, and installs, from the Hub."""
 
+import json
 import os
 import re
 import runpy
@@ -146,14 +147,15 @@ def link_packages(environment: Path, requirements: Iterable[str]) -> None:
 
 
 LOAD = """
-import sys, warnings
+import json, sys, warnings
 import evaluate
 
 warnings.simplefilter("ignore")
 for name in sys.argv[1:]:
     metric = evaluate.load(f"user/{name}", model_name_or_path="bundled")
     result = metric.compute(predictions=["A cat sat."], references=["A cat slept."])
-    print(result[metric.name])
+    info = metric.info
+    print(json.dumps([result[metric.name], info.homepage, info.codebase_urls]))
 """
 
 
@@ -176,8 +178,10 @@ def test_metrics_install_and_load_from_the_hub(hub, folders, tmp_path):
     lines = printed("-c", LOAD, *NAMES.values(), **options).splitlines()
     for entry, line in zip(METRICS.values(), lines, strict=True):
         scorer = entry.scorer_type()(model_name_or_path="bundled")
+        score, homepage, codebase_urls = json.loads(line)
         expected = scorer.score(["A cat sat."], ["A cat slept."])[entry.name]
-        assert float(line) == pytest.approx(expected, abs=1e-5)
+        assert score == pytest.approx(expected, abs=1e-5)
+        assert homepage == address and codebase_urls == [f"{address}/tree/main"]
 
 
 @pytest.mark.parametrize("metric", os.environ.get("SPACE_EXPORTS", "baryscore").split(","))

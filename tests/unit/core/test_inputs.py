@@ -7,6 +7,7 @@ import numpy as np
 import pandas
 import pyarrow
 import pytest
+import torch
 from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +85,8 @@ INVALID = {  # predictions, references, error, pattern of its message
     "a zero-dimensional array": (np.array("a"), ["a"], InputError, "predictions .*ndarray"),
     "integers": (["a"], [5], InputError, r"references\[0\] .*batch_decode"),
     "token ids": ([[1, 2], [3]], ["a", "b"], InputError, r"predictions\[0\] .*batch_decode"),
+    "an array of ids": (np.ones((2, 3), int), ["a", "b"], InputError, r"\[0\] .*batch_decode"),
+    "lists of ids": (["a"], [[[1, -100]]], InputError, r"references\[0\]\[0\] .*batch_decode"),
     "fewer predictions": (["a"], ["b", "c"], InputError, "1 prediction and 2 references"),
     "fewer references": (["a", "b"], [["c"]], InputError, "2 predictions and 1 reference"),
     "no pairs": ([], [], InputError, "empty"),
@@ -91,6 +94,11 @@ INVALID = {  # predictions, references, error, pattern of its message
     "no reference in an array": (["a"], [np.array([])], InputError, r"references\[0\] is an empty"),
     "strings, then a list": (["a", "b"], ["c", ["d"]], InputError, r"references\[1\] differ"),
     "lists, then a string": (["a", "b"], [["c"], "d"], InputError, r"references\[1\] differ"),
+    "ids of labels": ([[1, 2, -100]], ["a"], InputError, r"predictions\[0\] .*batch_decode"),
+    "logits": (np.ones((2, 3, 4)), ["a", "b"], InputError, r"predictions\[0\] .*argmax"),
+    "a tensor of logits": (torch.ones(1, 3, 4, dtype=torch.bfloat16), ["a"], InputError, "argmax"),
+    "a Trainer's tuple": ((np.ones((1, 3, 4)), np.ones((1, 2))), ["a"] * 2, InputError, "argmax"),
+    "a Trainer's ids": ((np.ones((2, 3), int), "x"), ["a"] * 2, InputError, "batch_decode"),
     "scores": ([0.5], ["a"], InputError, r"got 0\.5 \(float\)\. Convert it"),
     "a list in a list": (["a"], [["b", ["c"]]], InputError, r"references\[0\]\[1\].*list"),
 }
@@ -186,11 +194,11 @@ def test_tables_are_rejected_with_a_remedy(number):
     table = TABLES[number]({"one": ["a", "b"], "two": ["c", "d"]})
     texts = ["x", "y"]
     for arguments in ((table, texts), (texts, table)):
-        with pytest.raises(InputError, match="column of a table"):
+        with pytest.raises(InputError, match="column of the table"):
             check_pairs(*arguments)
     with pytest.raises(InputError, match=r"references\[0\]"):
         check_pairs(texts, [table, table])
-    with pytest.raises(InputError, match="column of a table"):
+    with pytest.raises(InputError, match="column of the table"):
         inputs.check_texts("candidates", table)
 
 

@@ -104,6 +104,11 @@ def damaged_pickle(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
+def lfs_pointer(folder):
+    text = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+    (folder / "model.safetensors").write_text(text)
+
+
 def larger_tokenizer(folder):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_tokens(["never", "embedded"])
@@ -123,6 +128,7 @@ DAMAGES = {  # change to the folder, error, pattern of its message
     "no weights": (remove("*.safetensors"), OSError, "model.safetensors, or pytorch_model.bin"),
     "a damaged pickle": (damaged_pickle, OSError, "pytorch_model.bin is damaged"),
     "damaged weights": (truncate("model.safetensors", 1000), OSError, "deserializing"),
+    "a pointer of Git LFS": (lfs_pointer, InputError, "git lfs pull"),
     "no tokenizer": (remove("tokenizer*"), (OSError, InputError), "tokenizer"),
     "a larger tokenizer": (larger_tokenizer, InputError, "307 tokens, but the model has 305"),
     "a newer tokenizer": (edit("tokenizer.json", **NEWER), OSError, "PreTokenizer"),
@@ -379,9 +385,7 @@ def test_the_cache_keeps_the_most_recently_used_tensors_within_its_limit(steps):
         else:
             tensor = constant_tensor(key, entries[0])
             assert torch.equal(cache.put(key, tensor), tensor)
-            if (
-                tensor.nbytes + ENTRY_BYTES <= limit
-            ):  # larger tensors are not stored and evict nothing
+            if size({key: tensor}) <= limit:  # larger tensors are not stored and evict nothing
                 expected[key] = tensor
         while size(expected) > limit:
             expected.pop(next(iter(expected)))

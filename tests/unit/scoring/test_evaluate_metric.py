@@ -84,6 +84,7 @@ INVALID = [  # method, arguments, error, pattern of its message
     ("compute", {"candidates": ["a"]}, InputError, "Did you mean 'predictions'"),
     ("compute", {"reference": ["a"]}, InputError, "Did you mean 'references'"),
     ("compute", {"sources": ["a"]}, InputError, "'sources'. Pass the sources as references"),
+    ("compute", {"return_sentence_level_score": True}, InputError, "return all 'scores'"),
     ("compute", {"predictions": ["a"]}, InputError, "references"),
     ("add_batch", {"predictions": ["a"], "refs": ["b"]}, InputError, "Did you mean 'references'"),
     ("add_batch", {"predictions": ["a"], "references": ["b"], "size": 2}, InputError, "'size'"),
