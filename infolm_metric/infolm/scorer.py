@@ -82,7 +82,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         cache = {key: models.cache.get(name) for key, name in names.items()}
         encodings = {key: log_p for key, log_p in cache.items() if log_p is not None}
         missing = [text for key, text in distinct.items() if key not in encodings]
-        if keep_logits:
+        if keep_logits or self.scorer.keep_logits:
             predicted = stored_predictions(missing, self.logits(missing))
         else:
             predicted = predictions(missing, model, settings, self.limit)
@@ -154,6 +154,8 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
     run_type = InfoLMRun
     architecture = MASKED_LM
     perfect_score_label = "the same distribution"
+    # Whether to cache logits, 122 KB per token, so that other settings can reuse them.
+    keep_logits = False
 
     def load(self, checkpoint: Checkpoint, settings: InfoLMSettings) -> MaskedLM:
         """Load the masked language model."""

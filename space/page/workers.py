@@ -20,7 +20,8 @@ from infolm_metric.models.checkpoints import ModelHolder
 
 from .settings import SCORERS
 
-# Cache of encoded texts per model.
+# Cache of encoded texts per model. The logits of a text, which changed settings reuse, have up to
+# 24 MB with masks.
 REUSE_BYTES = 1 << 28
 STEP_SECONDS = 0.25  # between two reports of a job
 
@@ -89,7 +90,7 @@ class Worker:
         """Return a scorer. Its model is loaded on first use."""
         scorer = SCORERS[metric](model_name_or_path=model, reuse_memory=REUSE_BYTES)
         if metric == "infolm":
-            load = scorer.load
+            scorer.keep_logits, load = True, scorer.load
             scorer.models = ModelHolder(
                 scorer.open, lambda *x: ReportingLM(**vars(load(*x)), report=self._report)
             )

@@ -241,7 +241,7 @@ def test_each_masked_token_is_shown_with_its_weight_and_five_words():
     assert {text.count("%") for text in words} == {5} and len({*view.weights.tolist()}) > 3
 
 
-def test_measures_change_the_scores_without_the_encoder_or_a_file(monkeypatch):
+def test_settings_change_the_scores_without_the_encoder_or_a_file(monkeypatch):
     encoded, opened = [], None
 
     def audit(event, arguments):  # an audit hook cannot be removed
@@ -273,12 +273,11 @@ def test_measures_change_the_scores_without_the_encoder_or_a_file(monkeypatch):
     sys.addaudithook(audit)
     encoded.clear()
     opened = []
-    changes = [
-        {"information_measure": "kl_divergence", "symmetrize": way} for way in ("jensen", "none")
-    ]
+    changes = [{"temperature": 2.0}, {"interpolation": 0.5}, {"symmetrize": "none"}]
+    changes = [{"information_measure": "kl_divergence", **each} for each in changes]
     scores = [click(**each) for each in [*changes, {"information_measure": "l1_distance"}]]
     files, opened = opened, None
-    assert len({first, *scores}) == 4 and (encoded, files) == ([], [])
+    assert len({first, *scores}) == 5 and (encoded, files) == ([], [])
 
 
 def test_metrics_of_a_checkpoint_share_its_model():
