@@ -138,10 +138,12 @@ def compare_values(answer: str, reference: str) -> Agreement:
     formulas = is_formula(answer), is_formula(reference)
     if not find_items(plain[1]) and not formulas[1]:
         return Agreement.NONE
+    first, second = _numeric_value(answer), _numeric_value(reference)
+    if second and second.unit and any(_has_unit(x, second.unit) for x in _items(plain[0])):
+        return _compare_items(*plain)  # math-verify ignores units such as kJ/mol
     equal = formulas_agree(answer, reference) if any(formulas) else None
     if equal:
         return Agreement.MATCH
-    first, second = _numeric_value(answer), _numeric_value(reference)
     if first and second:
         return _compare_numbers([first], [second])
     if not any(formulas) or _is_number(plain[1]):
@@ -277,6 +279,12 @@ def _is_rival(answer: Item, reference: Item) -> bool:
         parts = zip(_parts(answer), _parts(reference), strict=True)
         return any(x != y for x, y in parts if x and y)
     return isinstance(answer, str) and isinstance(reference, str)
+
+
+def _has_unit(item: Item, unit: Unit) -> bool:
+    """Return True for a number with a unit of the same dimensions."""
+    found = item.unit if isinstance(item, Number) else None
+    return found is not None and found.dimensions == unit.dimensions
 
 
 def _is_number(text: str) -> bool:

@@ -78,6 +78,7 @@ VALUES = [
     ("0.5 mg", "500 μg", M),
     ("5 mW", "5 MW", X),
     ("45.94 kJ/mol", "7,300 cal/mole", X),
+    ("The enthalpy is -48 J/mol.", "-48 kJ/mol", X),
     ("0.0597 W/m^2", "0.06 watt/meter^2", M),
     ("152.58 J K<sup>-1</sup> mol<sup>-1</sup>", "152.67 J K^-1 mol^-1", N),
     ("2 kg m/s", "2 N*s", M),
