@@ -32,7 +32,7 @@ from infolm_metric.core.idf import IDF
 
 BUNDLED = "bundled"
 BUNDLED_FOLDER = Path(__file__).parents[1] / "bundled"
-REUSED_BYTES = 3 << 28
+REUSED_BYTES = 5 << 27
 # Values of the `idf` setting by word, for command lines and configuration files.
 IDF_WORDS: dict[str, bool | str] = {
     **dict.fromkeys(("references", "true"), "references"),
