@@ -298,7 +298,7 @@ class ModelScorer(Scorer[M]):
 
     @property
     def tokenizer(self) -> Any:
-        """The model's tokenizer, for example for `IDF.from_corpus`."""
+        """Tokenizer of the model. `IDF.from_corpus` requires it."""
         with self.lock:
             return self.models.checkpoint(self.settings).tokenizer
 
