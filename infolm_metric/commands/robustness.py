@@ -19,7 +19,7 @@ from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 
 if TYPE_CHECKING:
-    from infolm_metric.robustness import ExternalScores, MetricResult
+    from infolm_metric.robustness import MetricResult
     from infolm_metric.tables import Row
 
 HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "texts")
@@ -54,9 +54,10 @@ def run(arguments: argparse.Namespace) -> None:
     from infolm_metric.robustness import evaluate_robustness, read_cases
 
     rows, cases = zip(*read_cases(arguments.file), strict=True)
-    columns = [
-        _column(name, rows, name not in arguments.lower_is_better) for name in arguments.scores
-    ]
+    columns = {
+        name: _column(name, rows, -1 if name in arguments.lower_is_better else 1)
+        for name in arguments.scores
+    }
     scorers = {
         item.metric if item.several else item.columns()[0]: options.make_scorer(item)
         for item in settings
@@ -66,10 +67,10 @@ def run(arguments: argparse.Namespace) -> None:
     outputs.write_report(arguments, report, _lines(results, arguments))
 
 
-def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalScores:
-    """Return the scores in NAME.paraphrase, NAME.adversary and NAME.paraphrase_adversary."""
+def _column(name: str, rows: Sequence[Row], sign: int) -> list[list[float]]:
+    """Return sign times NAME.paraphrase, NAME.adversary and NAME.paraphrase_adversary."""
     from infolm_metric.meta_evaluation.ratings import parse_score
-    from infolm_metric.robustness.suite import TEXTS, ExternalScores
+    from infolm_metric.robustness.suite import TEXTS
 
     columns = [f"{name}.{text}" for text in TEXTS[:3]]
     for column in columns[:2]:
@@ -77,8 +78,9 @@ def _column(name: str, rows: Sequence[Row], higher_is_better: bool) -> ExternalS
             raise InputError(
                 f"no column {column!r}. --scores {name} reads the columns {', '.join(columns)}."
             )
-    scores = [[parse_score(where, key, row.get(key)) for key in columns] for where, row in rows]
-    return ExternalScores(name, scores, higher_is_better)
+    return [
+        [sign * parse_score(where, key, row.get(key)) for key in columns] for where, row in rows
+    ]
 
 
 def _lines(results: Mapping[str, MetricResult], arguments: argparse.Namespace) -> Iterator[str]:

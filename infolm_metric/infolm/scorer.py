@@ -124,13 +124,13 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
 
     def view(self, text: WeightedText) -> TextView:
         """Return the predictions at all positions of a text."""
-        (logits,) = self.logits([text]).values()
-        log_p = log_predictions(logits, self.settings.temperature)
+        logits = self.logits([text])
+        log_p = log_predictions(logits[text.key[0]], self.settings.temperature)
+        encodings = distributions([text], stored_predictions([text], logits), self.settings)
+        (mean,) = interpolate([text], encodings, self.settings.interpolation)
         tokenizer = self.checkpoint.tokenizer
         ids = text.text.tokens.tolist() or [tokenizer.mask_token_id]
         weights = torch.from_numpy(text.position_weights).to(log_p.device)
-        mean = torch.logsumexp(log_p + weights[:, None], dim=0)
-        (mean,) = interpolate([text], {text.key: mean}, self.settings.interpolation)
         return TextView(tokenizer.convert_ids_to_tokens(ids), weights.exp(), log_p, mean)
 
 

@@ -4,21 +4,14 @@
 often metrics detect the attacks.
 """
 
-from .attacks import ATTACKS, Attack, attack
-from .cases import AttackCase, Item, make_cases, read_cases, read_items
-from .suite import AttackResult, ExternalScores, MetricResult, evaluate_robustness
-
-__all__ = [
-    "ATTACKS",
-    "Attack",
-    "AttackCase",
-    "AttackResult",
-    "ExternalScores",
-    "Item",
-    "MetricResult",
-    "attack",
-    "evaluate_robustness",
-    "make_cases",
-    "read_cases",
-    "read_items",
-]
+from .attacks import ATTACKS as ATTACKS
+from .attacks import Attack as Attack
+from .attacks import attack as attack
+from .cases import AttackCase as AttackCase
+from .cases import Item as Item
+from .cases import make_cases as make_cases
+from .cases import read_cases as read_cases
+from .cases import read_items as read_items
+from .suite import AttackResult as AttackResult
+from .suite import MetricResult as MetricResult
+from .suite import evaluate_robustness as evaluate_robustness

@@ -19,13 +19,11 @@ from infolm_metric.core.inputs import check_text
 from infolm_metric.robustness import grammar, words
 from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text, match_case
 
-ADEQUACY, FLUENCY = "adequacy", "fluency"
-ATTACK_KINDS = (ADEQUACY, FLUENCY)
+ATTACK_KINDS = ADEQUACY, FLUENCY = "adequacy", "fluency"
 
 
 # Words and numbers.
 
-EXCLUDED_NOUNS = WORD_LISTS["no_nouns"]
 EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(
     WORD_LISTS["no_adjectives"], WORD_LISTS["ones"], WORD_LISTS["tens"]
 )
@@ -41,7 +39,7 @@ MIN_DISTINCT_WORDS = 4  # minimum number of distinct words in a text that is shu
 def _find_nouns(text: Text) -> list[int]:
     """Return the indices of nouns that can be replaced by any noun with the same number."""
     nouns = (index for index in text.words if grammar.is_noun(text, index))
-    return [index for index in nouns if text.tokens[index] not in EXCLUDED_NOUNS]
+    return [index for index in nouns if text.tokens[index] not in WORD_LISTS["no_nouns"]]
 
 
 def _find_objects(text: Text) -> list[int]:

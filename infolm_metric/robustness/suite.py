@@ -24,23 +24,6 @@ if TYPE_CHECKING:
 # Texts of a case that are scored against its anchor. External scores are read for the first three.
 TEXTS = ("paraphrase", "adversary", "paraphrase_adversary", "anchor")
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-6, 1e-9  # closer scores count as ties
-MACRO_GROUPS = ("all", *ATTACK_KINDS)
-
-
-@dataclass(frozen=True)
-class ExternalScores:
-    """Scores of another metric for each case, computed against the case's anchor.
-
-    Attributes:
-        name: the name of the metric.
-        scores: scores of each case's paraphrase, adversary and paraphrase_adversary, [cases, 3],
-            with NaN for missing texts.
-        higher_is_better: False if lower scores are better.
-    """
-
-    name: str
-    scores: Sequence[Sequence[float]]
-    higher_is_better: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,11 +71,10 @@ class MetricResult:
         `statistic` is "accuracy", "sensitivity" or "ties". A mean without cases is None.
         """
         means: dict[str, float | None] = {}
-        for group in MACRO_GROUPS:
+        for group in ("all", *ATTACK_KINDS):
             results = [result for result in self.attacks.values() if group in ("all", result.kind)]
-            values = [getattr(result, statistic) for result in results]
-            values = [value for value in values if value is not None]
-            means[group] = sum(values) / len(values) if values else None
+            values = (getattr(result, statistic) for result in results)
+            means[group] = _mean([value for value in values if value is not None])
         return means
 
     def as_dict(self) -> dict[str, Any]:
@@ -118,23 +100,27 @@ def _summarise(name: str, scores: np.ndarray) -> AttackResult:
     """Summarize the scores of an attack's cases, float64 [texts, cases]."""
     paraphrase, adversary, attacked_paraphrase, anchor = scores
     preferences = _compare(paraphrase, adversary)
-    unattacked = np.isnan(paraphrase) | np.isnan(attacked_paraphrase)
-    differences = _compare(
-        np.where(unattacked, anchor, paraphrase),
-        np.where(unattacked, adversary, attacked_paraphrase),
-    )
-    n, hits = len(preferences), int((preferences > 0).sum())
-    interval = binomtest(hits, n).proportion_ci(method="wilson") if n else None  # Wilson 1927
+    pairs = np.array([[paraphrase, attacked_paraphrase], [anchor, adversary]])
+    differences = _compare(*np.where(np.isnan(pairs[0]).any(0), pairs[1], pairs[0]))
+    n, hits = len(preferences), preferences > 0
+    low, high = None, None
+    if n:  # Wilson 1927
+        low, high = map(float, binomtest(hits.sum(), n).proportion_ci(method="wilson"))
     return AttackResult(
         kind=ATTACKS[name].kind,
         texts=len(differences),
         n=n,
-        accuracy=hits / n if n else None,
-        low=float(interval.low) if interval else None,
-        high=float(interval.high) if interval else None,
-        ties=float((preferences == 0).mean()) if n else None,
-        sensitivity=float((differences > 0).mean()) if len(differences) else None,
+        accuracy=_mean(hits),
+        low=low,
+        high=high,
+        ties=_mean(preferences == 0),
+        sensitivity=_mean(differences > 0),
     )
+
+
+def _mean(values: npt.ArrayLike) -> float | None:
+    """Return the mean, or None without values."""
+    return float(np.mean(values)) if np.size(values) else None
 
 
 def _compare(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -147,17 +133,19 @@ def _compare(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def evaluate_robustness(
     cases: Sequence[AttackCase],
     scorers: Mapping[str, Scorer],
-    columns: Sequence[ExternalScores] = (),
+    columns: Mapping[str, npt.ArrayLike] | None = None,
 ) -> dict[str, MetricResult]:
     """Evaluate metrics (`scorers`, by name) and external scores (`columns`) on attack `cases`.
 
-    Return the results by name: first the metrics, then the columns. If a metric has several scores,
-    each score has an entry, such as "infolm" and "infolm_kl_divergence". Corpus statistics, such as
-    document frequencies, are collected from the distinct anchors.
+    `columns` are scores of other metrics by name, higher is better: the scores of each case's
+    paraphrase, adversary and paraphrase_adversary against its anchor, [cases, 3], with NaN for
+    missing texts. Return the results by name: first the metrics, then the columns. If a metric has
+    several scores, each score has an entry, such as "infolm" and "infolm_kl_divergence". Corpus
+    statistics, such as document frequencies, are collected from the distinct anchors.
 
     The arguments are checked before any text is scored. Raises InputError if there are
     no cases, two metrics have the same name, a metric uses document frequencies of candidates, or a
-    column has the wrong length. Raises OSError if a model cannot be found.
+    column has the wrong shape. Raises OSError if a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
     >>> from infolm_metric.robustness import Item, make_cases
@@ -168,14 +156,14 @@ def evaluate_robustness(
     """
     if not cases:
         raise InputError("no attack applies to these texts. Pass different texts or attacks.")
-    names = [*scorers, *(column.name for column in columns)]
-    for name in {name for name in names if names.count(name) > 1}:
-        raise InputError(f"two metrics are named {name!r}. Rename the column of scores.")
-    for column in columns:
-        if len(column.scores) != len(cases):
+    columns = columns or {}
+    for name, scores in columns.items():
+        if name in scorers:
+            raise InputError(f"two metrics are named {name!r}. Rename the column of scores.")
+        if np.shape(scores) != (len(cases), 3):
             raise InputError(
-                f"column {column.name!r} must have one row of scores per case, {len(cases)} in "
-                f"total, got {len(column.scores)}"
+                f"column {name!r} must have three scores per case, {[len(cases), 3]}, got "
+                f"{list(np.shape(scores))}"
             )
     for scorer in scorers.values():
         if "candidates" in scorer.settings.idf_sides:
@@ -186,10 +174,9 @@ def evaluate_robustness(
     results: dict[str, MetricResult] = {}
     for name, scorer in scorers.items():
         results |= _evaluate(name, scorer, cases)
-    for column in columns:
-        sign = 1 if column.higher_is_better else -1
-        rows = [[*(sign * score for score in row), math.nan] for row in column.scores]
-        results[column.name] = MetricResult(None, summarise(cases, rows))
+    for name, scores in columns.items():
+        table = np.column_stack([np.asarray(scores), np.full(len(cases), np.nan)])  # no anchor
+        results[name] = MetricResult(None, summarise(cases, table))
     return results
 
 

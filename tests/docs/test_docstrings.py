@@ -31,7 +31,8 @@ def public_members() -> Iterator[tuple[str, object]]:
     members = {name: getattr(infolm_metric, name) for name in infolm_metric.__all__} | RESULTS
     for name, member in list(members.items()):
         if isinstance(member, types.ModuleType):
-            members |= {f"{name}.{part}": getattr(member, part) for part in member.__all__}
+            parts = getattr(member, "__all__", None) or vars(member)
+            members |= {f"{name}.{part}": vars(member)[part] for part in parts if part[0] != "_"}
     for name, member in members.items():
         if inspect.isclass(member):
             yield name, member

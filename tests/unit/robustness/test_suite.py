@@ -8,7 +8,6 @@ import pytest
 from infolm_metric import InfoLMScorer, InfoLMSettings, InputError, MENLIScorer
 from infolm_metric.robustness import (
     AttackCase,
-    ExternalScores,
     Item,
     MetricResult,
     evaluate_robustness,
@@ -132,12 +131,11 @@ def test_invalid_arguments_are_rejected_before_scoring(monkeypatch):
     scores = [(1, 0, NAN)] * len(CASES)
     toy = {"toy": ToyScorer()}
     for cases, scorers, columns, word in (
-        ([], toy, [], "no attack applies"),
-        (CASES, toy, [ExternalScores("toy", scores)], "two metrics are named 'toy'"),
-        (CASES, toy, [ExternalScores("bleu", scores)] * 2, "two metrics are named 'bleu'"),
-        (CASES, toy, [ExternalScores("bleu", scores[1:])], f"per case, {len(CASES)} in total"),
-        (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, [], "separate"),
-        (CASES, toy | {"mine": MENLIScorer(combine_with=SEPARATE)}, [], "separate"),
+        ([], toy, {}, "no attack applies"),
+        (CASES, toy, {"toy": scores}, "two metrics are named 'toy'"),
+        (CASES, toy, {"bleu": scores[1:]}, f"three scores per case, .{len(CASES)}, 3."),
+        (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, {}, "separate"),
+        (CASES, toy | {"mine": MENLIScorer(combine_with=SEPARATE)}, {}, "separate"),
     ):
         with pytest.raises(InputError, match=word):
             evaluate_robustness(cases, scorers, columns)
