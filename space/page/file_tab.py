@@ -16,7 +16,7 @@ import gradio as gr
 import pandas as pd
 
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.inputs import Pairs, is_blank
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.tables import Row, parse_pair, read_rows
 
 from . import appearance as html
@@ -42,8 +42,6 @@ def read_pairs(path: str) -> tuple[list[Row], Pairs]:
     pairs = Pairs.of(parse_pair(where, row) for where, row in rows)
     for index, (text, group) in enumerate(pairs, 1):
         limits.check_group(f"row {index}", group, [text, *group])
-        if all(map(is_blank, (text, *group))):
-            raise InputError(f"row {index} has neither a candidate nor a reference. Remove it.")
     return rows, pairs
 
 

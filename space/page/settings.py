@@ -7,14 +7,14 @@ that has it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, check_known, check_names
 from infolm_metric.infolm.measure_table import MEASURES
 from infolm_metric.metrics import METRICS
 
@@ -58,27 +58,22 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     {'model_name_or_path': 'bundled', 'idf': False}
     >>> check_settings("infolm", {"device": "cuda"})
     Traceback (most recent call last):
-    infolm_metric.InputError: unknown setting 'device' for infolm. Choose from ...
+    infolm_metric.InputError: unknown setting of infolm: 'device'. Known: ...
     """
-    if not isinstance(metric, str) or metric not in SCORERS:
-        raise InputError(f"metric must be one of all, {', '.join(SCORERS)}, got {metric!r:.60}")
-    _check_mapping(settings)
+    check_known("metric", metric, SCORERS, every=True)
     controls = {name: x for name, x in CONTROLS.items() if metric in x.metrics}
-    for name, value in (settings or {}).items():
-        if name not in controls:
-            remedy = f"Choose from {', '.join(controls)}." if controls else "Omit it."
-            raise InputError(f"unknown setting {name!r:.60} for {metric}. {remedy}")
+    chosen = _check_names(settings, controls, f"unknown setting of {metric}:")
+    for name, value in chosen.items():  # before the settings, which may read a file
         choices = [x for x, _ in controls[name].values if x != ""] + [*controls[name].api]
-        if controls[name].values and value not in choices:
+        if choices and value not in choices:
             raise InputError(
                 f"{name} must be one of {', '.join(map(str, choices))}, got {value!r:.60}"
             )
-    settings = {**DEFAULTS, **(settings or {})}
-    checked = SCORERS[metric].settings_type.of(**settings)
+    checked = SCORERS[metric].settings_type.of(**DEFAULTS | chosen)
     for name, (low, high) in ((name, x.range) for name, x in controls.items() if x.range):
         if not low <= getattr(checked, name) <= high:
-            raise InputError(f"{name} must be between {low:g} and {high:g}, got {settings[name]}")
-    return settings
+            raise InputError(f"{name} must be between {low:g} and {high:g}, got {chosen[name]}")
+    return DEFAULTS | chosen
 
 
 def divide_settings(settings: Any) -> dict[str, dict[str, Any]]:
@@ -87,19 +82,19 @@ def divide_settings(settings: Any) -> dict[str, dict[str, Any]]:
     >>> divide_settings({"idf": False})["menli"], divide_settings({"idf": False})["infolm"]
     ({}, {'idf': False})
     """
-    _check_mapping(settings)
-    for name in settings or {}:
-        if name not in CONTROLS:
-            raise InputError(f"unknown setting {name!r:.60}. Choose from {', '.join(CONTROLS)}.")
+    chosen = _check_names(settings, CONTROLS, "unknown setting")
     return {
-        metric: {k: v for k, v in (settings or {}).items() if metric in CONTROLS[k].metrics}
+        metric: {k: v for k, v in chosen.items() if metric in CONTROLS[k].metrics}
         for metric in SCORERS
     }
 
 
-def _check_mapping(settings: Any) -> None:
+def _check_names(settings: Any, names: Collection[str], problem: str) -> dict[str, Any]:
+    """Check the names of settings, a dictionary or None, and return a copy."""
     if not isinstance(settings or {}, Mapping):
         raise InputError(f"settings must be a dictionary, got {settings!r:.60}")
+    check_names(settings or {}, names, problem)
+    return dict(settings or {})
 
 
 def make_controls(metric: str) -> list[Any]:

@@ -38,15 +38,11 @@ def draw(_: Any, answer: Any) -> tuple[list[str], str]:
     metric, run = answer.metric, answer.run
     texts = answer.candidate, answer.references[answer.closest]
     if metric == "menli":
-        rows = [dict(zip(TEXTS["classes"], row, strict=True)) for row in relations(run, *texts)]
-        panels = [
-            bars(question, [(name, p, "both") for name, p in row.items()], 1.0)
-            for question, row in zip(DIRECTIONS.values(), rows, strict=True)
-        ]
-        lines = [
-            f"{question} {', '.join(f'{name} {p:.0%}' for name, p in row.items())}"
-            for question, row in zip(DIRECTIONS.values(), rows, strict=True)
-        ]
+        lines, panels = [], []
+        for question, row in zip(DIRECTIONS.values(), relations(run, *texts), strict=True):
+            classes = list(zip(TEXTS["classes"], row, strict=True))
+            lines.append(f"{question} {', '.join(f'{name} {p:.0%}' for name, p in classes)}")
+            panels.append(bars(question, [(name, p, "both") for name, p in classes], 1.0))
         return lines, section(metric, "view", side_by_side(*panels))
     explanation = run.scorer.explain(*texts, **answer.options)
     lines = list(explanation.lines())
@@ -69,30 +65,28 @@ def _draw_infolm(answer: Any, explanation: Any) -> str:
 
 def _draw_measures(answer: Any) -> str:
     """Return a table of all measures with these settings, and code that prints the values."""
-    settings, bounds, rows = answer.run.settings, {}, []
-    problems = {}
+    settings, bounds, problems = answer.run.settings, {}, {}
     for name in MEASURES:
         try:
             bounds[name] = settings.replace(information_measure=name).upper_bound(name)
         except InputError as error:
-            problems[name] = str(error)
+            problems[name] = ["", "", str(error)]
     run = replace(answer.run, settings=settings.replace(information_measure=[*bounds]))
     scores = run.score(Pairs([answer.candidate], [[*answer.references]])).scores
+    rows = []
     for name, measure in MEASURES.items():
-        label = f"{TEXTS['measures'][name]} ({name})"
-        if name in problems:
-            rows.append([label, "", "", problems[name]])
-            continue
         values = {x.name: getattr(settings, x.name) for x in measure.parameters}
-        parameters = ", ".join(f"{key} = {value:g}" for key, value in values.items())
-        bound = "∞" if bounds[name] == float("inf") else f"{bounds[name]:.4g}"
-        rows.append([label, number(scores[name][0]), bound, parameters])
+        cells = problems.get(name) or [
+            number(scores[name][0]),
+            f"{bounds[name]:.4g}".replace("inf", "∞"),
+            ", ".join(f"{key} = {value:g}" for key, value in values.items()),
+        ]
+        rows.append([f"{TEXTS['measures'][name]} ({name})", *cells])
     columns = ["measure", "value", "worst", "parameters"]
-    chosen = [*MEASURES].index(settings.names[0])
     return section(
         "infolm",
         "measures",
-        table(columns, rows, marked=chosen),
+        table(columns, rows, marked=[*MEASURES].index(settings.names[0])),
         code("All measures in Python", python_of(answer, [*bounds])),
         code("All measures on the command line", command_of([answer], [*bounds])),
     )
