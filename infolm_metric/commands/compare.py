@@ -11,7 +11,7 @@ For example:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -65,6 +65,8 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     _check_count(len(texts), arguments)
     systems, results = _score(settings, texts, arguments)
+    reasons = chain.from_iterable(comparison_obstacles(result.counts) for result in results)
+    obstacles = ", ".join(dict.fromkeys(reasons))
     report = {
         "systems": systems,
         "against": names[0],
@@ -73,9 +75,10 @@ def run(arguments: argparse.Namespace) -> None:
         "seed": arguments.seed,
         "metrics": outputs.describe_metrics(results),
     }
-    outputs.write_report(arguments, report, _lines(systems, len(texts), results, arguments))
+    lines = _lines(systems, len(texts), results, obstacles, arguments)
+    outputs.write_report(arguments, report, lines)
     if arguments.fail_if_worse and len(texts) >= FEW_TEXTS:
-        _check_none_worse(systems, results)
+        _check_none_worse(systems, obstacles)
 
 
 def _score(
@@ -101,26 +104,19 @@ def _score(
     return systems, results
 
 
-def _all_obstacles(results: Iterable[Result]) -> list[str]:
-    reasons = (comparison_obstacles(result.counts) for result in results)
-    return list(dict.fromkeys(chain.from_iterable(reasons)))
-
-
-def _check_none_worse(
-    systems: Mapping[str, list[dict[str, Any]]], results: Sequence[Result]
-) -> None:
+def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]], obstacles: str) -> None:
     """Raise FailedError if a system is significantly worse than the first, or has no verdict."""
-    verdicts = {
-        f"{row['system']} by {name}": row["verdict"]
-        for name, rows in systems.items()
-        for row in rows[1:]
-    }
-    if None in verdicts.values():
+    if obstacles:
         raise FailedError(
-            f"no verdict, because of {', '.join(_all_obstacles(results))}. The warnings above "
-            "contain the remedies."
+            f"no verdict, because of {obstacles}. The warnings above contain the remedies."
         )
-    if worse := [name for name, verdict in verdicts.items() if verdict == "worse"]:
+    worse = [
+        f"{row['system']} by {name}"
+        for name, rows in systems.items()
+        for row in rows
+        if row["verdict"] == "worse"
+    ]
+    if worse:
         first = next(iter(systems.values()))[0]["system"]
         raise FailedError(f"significantly worse than {first}: {', '.join(worse)}")
 
@@ -174,6 +170,7 @@ def _lines(
     systems: Mapping[str, list[dict[str, Any]]],
     texts: int,
     results: Sequence[Result],
+    obstacles: str,
     arguments: argparse.Namespace,
 ) -> Iterator[str]:
     from infolm_metric.meta_evaluation.agreement import format_p_value
@@ -193,10 +190,9 @@ def _lines(
     yield from outputs.aligned(header, table, left=2)
     yield ""
     directions = outputs.describe_directions(results)
-    reasons = ", ".join(_all_obstacles(results))
     others = len(arguments.systems) - 1
     corrected = f", corrected for {others} systems (Holm)" if others > 1 else ""
-    none = f" No verdict, because of {reasons}." if reasons else ""
+    none = f" No verdict, because of {obstacles}." if obstacles else ""
     yield (
         f"{texts} texts, {directions}. Intervals: Student's t over texts. Difference and "
         f"two-sided p-value: compared with {arguments.systems[0]}, {TEST} "

@@ -6,6 +6,8 @@ The extension of an output file selects its format.
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import os
 import sys
@@ -106,6 +108,22 @@ def write_report(
     write(lines, arguments.output)
 
 
+def write_table(rows: Iterable[Mapping[str, object]], output: str) -> None:
+    """Write rows as CSV or TSV with a header. Lists are JSON, which `infolm` can read."""
+    rows, text = list(rows), io.StringIO()
+    names = dict.fromkeys(name for row in rows for name in row)
+    # All strings are quoted, because most readers end a row at an unquoted carriage return.
+    options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
+    separator = "\t" if output.lower().endswith(".tsv") else ","
+    table = csv.DictWriter(text, names, delimiter=separator, **options)
+    table.writeheader()
+    for row in rows:
+        lists = {name: value for name, value in row.items() if isinstance(value, list | dict)}
+        json_cells = {name: files.json_line(value) for name, value in lists.items()}
+        table.writerow(files.finite(row) | json_cells)
+    files.write_text(output, text.getvalue())
+
+
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
     """Return the lines of a plain-text table. The first `left` columns are left-aligned.
 
@@ -136,11 +154,6 @@ def describe_metrics(results: Iterable[Result]) -> dict[str, dict[str, Any]]:
 
 
 def describe_directions(results: Sequence[Result]) -> str:
-    """Return whether lower or higher scores are better, by metric if metrics differ."""
-    words = {
-        result.metric: f"{'higher' if result.higher_is_better else 'lower'} is better"
-        for result in results
-    }
-    if len({*words.values()}) == 1:
-        return next(iter(words.values()))
-    return ", ".join(f"{metric}: {word}" for metric, word in words.items())
+    """Return whether lower or higher scores are better, by metric."""
+    better = {result.metric: "higher" if result.higher_is_better else "lower" for result in results}
+    return ", ".join(f"{metric}: {word} is better" for metric, word in better.items())

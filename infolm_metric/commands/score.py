@@ -14,13 +14,11 @@ For example:
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, outputs, score_input
@@ -28,7 +26,6 @@ from infolm_metric.commands.outputs import STANDARD_OUTPUT, write
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.baselines import PACKAGE, Verdict, resolve_baseline
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.files import finite, json_line
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, Summary, mean, verdict_obstacles, warn
 from infolm_metric.core.settings import Settings
@@ -213,8 +210,7 @@ def _write(
         report = {"metrics": parts} if len(parts) > 1 else next(iter(parts.values()))
         return write([json.dumps(report, allow_nan=False)], output)
     if output_format == "table":
-        separator = "\t" if output.lower().endswith(".tsv") else ","
-        write([_table(scored_rows(rows, columns), separator)], output)
+        outputs.write_table(scored_rows(rows, columns), output)
         output = STANDARD_OUTPUT
     elif output_format == "per pair":
         summary = [*_per_pair(columns), *(f"# {line}" for line in summary)]
@@ -227,20 +223,6 @@ def _per_pair(columns: Mapping[str, Sequence[float | str | None]]) -> Iterator[s
     for number, values in enumerate(zip(*columns.values(), strict=True), 1):
         cells = (f"{x:.6g}" if isinstance(x, float) else x or "" for x in values)
         yield "\t".join([str(number), *cells])
-
-
-def _table(scored: Iterable[Mapping[str, object]], separator: str) -> str:
-    """Return the rows as CSV with a header. Lists are written as JSON, which infolm can read."""
-    rows, text = list(scored), io.StringIO()
-    names = dict.fromkeys(name for row in rows for name in row)
-    # All strings are quoted, because most readers end a row at an unquoted carriage return.
-    options: dict[str, Any] = {"lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC}
-    table = csv.DictWriter(text, names, delimiter=separator, **options)
-    table.writeheader()
-    for row in rows:
-        lists = {name: value for name, value in row.items() if isinstance(value, list | dict)}
-        table.writerow(finite(row) | {name: json_line(value) for name, value in lists.items()})
-    return text.getvalue().removesuffix("\n")
 
 
 def _summary(

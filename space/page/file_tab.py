@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path, PurePath
 from typing import Any
 
 import gradio as gr
-import pandas as pd
 
+from infolm_metric.commands.outputs import write_table
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
+from infolm_metric.jobs.resume import PAIR, check_new_columns, scored_rows
 from infolm_metric.tables import Row, parse_pair, read_rows
 
 from . import appearance as html
@@ -31,14 +31,16 @@ FILE_TYPES = [".csv", ".tsv", ".jsonl", ".ndjson"]
 SHOWN_CHARACTERS = 300  # per text in the table, but not in the download
 
 
-def read_pairs(path: str) -> tuple[list[Row], Pairs]:
-    """Read the rows of a file, and check their pairs."""
+def read_pairs(path: str, metric: str) -> tuple[list[Row], Pairs]:
+    """Read the rows of a file, and check their columns and pairs."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
         raise InputError(f"the file name must end in one of {', '.join(FILE_TYPES)}. Rename it.")
     rows = list(islice(read_rows(path), limits.FILE_ROWS + 1))
     limits.at_most("the file has {} rows or more", len(rows), limits.FILE_ROWS, "Split it.")
     if not rows:
         raise InputError("the file has no rows. Add one row per pair of texts.")
+    for where, row in rows:
+        check_new_columns(where, row, [PAIR, metric, "verdict"])
     pairs = Pairs.of(parse_pair(where, row) for where, row in rows)
     for index, (text, group) in enumerate(pairs, 1):
         limits.check_group(f"row {index}", group, [text, *group])
@@ -48,35 +50,26 @@ def read_pairs(path: str) -> tuple[list[Row], Pairs]:
 @contextmanager
 def scored_file(
     path: str | None, metric: str
-) -> Iterator[tuple[dict[str, Any], pd.DataFrame, str]]:
-    """Yield the result of a file, its table with the scores in front, and the table's path."""
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]], str]]:
+    """Yield the result of a file, its rows with the scores, and the path of a table of the rows."""
     settings = check_settings(metric, {})
     if path is None:
         raise InputError("no file selected. Upload a CSV, TSV or JSON Lines file.")
     try:
-        rows, pairs = read_pairs(path)
+        rows, pairs = read_pairs(path, metric)
     except InputError as error:  # hide the path on the server
         raise InputError(str(error).replace(path, PurePath(path).name)) from None
     most = max(FILES.call(token_counts, [*pairs.texts]))
     limits.at_most("a text in the file has {} tokens", most, limits.FILE_TOKENS)
     result = FILES.call(score_pairs, metric, pairs, settings)
-    cells = [
-        {k: json.dumps(v) if isinstance(v, list | dict) else v for k, v in row.items()}
-        for _, row in rows
-    ]
-    table = pd.DataFrame(cells, dtype=object)  # integers stay, even if others are missing
-    columns = {"row": range(1, len(pairs) + 1), metric: result["scores"]}
+    columns = {metric: result["scores"]}
     if "verdicts" in result:
-        columns["verdict"] = [word or "" for word in result["verdicts"]]
-    for index, (name, values) in enumerate(columns.items()):
-        while name in table:  # a column of the visitor
-            name = f"new_{name}"
-        table.insert(index, name, values)
+        columns["verdict"] = result["verdicts"]
+    scored = list(scored_rows(rows, columns))
     with tempfile.TemporaryDirectory() as folder:  # Gradio copies the file
         download = f"{folder}/{metric}_scores.csv"
-        # All strings are quoted, because they may contain carriage returns.
-        table.to_csv(download, index=False, quoting=csv.QUOTE_NONNUMERIC, errors="backslashreplace")
-        yield result, table, download
+        write_table(scored, download)
+        yield result, scored, download
 
 
 def score_file(file: str, metric: str = "infolm") -> Iterator[tuple[dict[str, Any], str]]:
@@ -94,8 +87,8 @@ def score_file(file: str, metric: str = "infolm") -> Iterator[tuple[dict[str, An
 def show_file(file: str | None, metric: str) -> Iterator[tuple[str, Any]]:
     """Yield the result of a file as HTML, and an update of the download button."""
     try:
-        with scored_file(file, metric) as (result, table, download):
-            yield show(result, table), gr.update(visible=True, value=download)
+        with scored_file(file, metric) as (result, scored, download):
+            yield show(result, scored), gr.update(visible=True, value=download)
     except EXPECTED_ERRORS as error:
         yield html.notice(f"Not scored: {error}"), gr.update(visible=False)
 
@@ -126,22 +119,24 @@ def build(metric: str) -> None:
     hidden.click(score_file, [file, radio], outputs, api_name="score_file")
 
 
-def show(result: Mapping[str, Any], table: pd.DataFrame) -> str:
+def show(result: Mapping[str, Any], scored: Sequence[Mapping[str, Any]]) -> str:
     """Return the result of a file as HTML: a summary, and the worst pairs first."""
-    higher = result["higher_is_better"]
+    metric, higher = result["metric"], result["higher_is_better"]
     lines = [f"On the scale, {HIGHER if higher else LOWER}."]
     if verdicts := result.get("verdicts"):
         words = (f"{n} {word or 'without a verdict'}" for word, n in Counter(verdicts).items())
         lines.append(f"Verdicts: {', '.join(words)}.")
-    mean = f"{METRIC_NAMES[result['metric']]}, mean of {html.count(len(table), 'pair')}"
-    worst_first = table.fillna("").sort_values(table.columns[1], ascending=higher)
-    rows = (
-        [row, html.number(score), *(str(cell)[:SHOWN_CHARACTERS] for cell in cells)]
-        for row, score, *cells in worst_first.itertuples(index=False)
-    )
+    mean = f"{METRIC_NAMES[metric]}, mean of {html.count(len(scored), 'pair')}"
+    worst_first = sorted(scored, key=lambda row: row[metric], reverse=not higher)
+    names = dict.fromkeys([PAIR, metric, *(name for row in scored for name in row)])
+    rows = ([_cell(row.get(name), number=name == metric) for name in names] for row in worst_first)
     return html.TEXTS["html"]["file"].format(
         headline=f"{mean}: {html.number(result['mean'])}",
         lines=html.items([*lines, *html.notes(result["warnings"])]),
         signature=html.code("Signature", str(result["signature"])),
-        pairs=html.table(list(table.columns), rows, "Pairs, the worst first"),
+        pairs=html.table([*names], rows, "Pairs, the worst first"),
     )
+
+
+def _cell(value: Any, number: bool) -> str:
+    return html.number(value) if number else str("" if value is None else value)[:SHOWN_CHARACTERS]

@@ -565,7 +565,7 @@ def test_blank_cells_of_a_file_are_left_out_and_reported(tmp_path):
 def test_download_keeps_the_columns_of_the_visitor(tmp_path):
     row = {
         "id": "007",
-        "answer_check": 5,
+        "rank": 5,
         "prediction": "It is\rRome.",
         "references": ["Rome", "Roma"],
         "note": None,
@@ -575,16 +575,16 @@ def test_download_keeps_the_columns_of_the_visitor(tmp_path):
     )
     result, (first, second), _ = score_file(path, "answer_check")
     scores = result["scores"]
-    assert list(first) == ["row", "new_answer_check", "verdict", *row]
-    assert [float(each["new_answer_check"]) for each in (first, second)] == scores
+    assert list(first) == ["pair", *row, "answer_check", "verdict"]
+    assert [float(each["answer_check"]) for each in (first, second)] == scores
     assert [each["verdict"] for each in (first, second)] == result["verdicts"]
     assert first == first | {
         "id": "007",
-        "answer_check": "5",
+        "rank": "5",
         "references": '["Rome", "Roma"]',
         "note": "",
     }
-    assert second == second | {"id": "8", "answer_check": "", "references": "Rome"}
+    assert second == second | {"id": "8", "rank": "", "references": "Rome"}
 
 
 def test_table_of_a_file_shows_the_worst_pairs_first_and_escapes_its_columns(tmp_path):
@@ -606,6 +606,7 @@ INVALID_FILES = [
     ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
     ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
     ("a.csv", "prediction,other\na,b\n", "found none of the columns 'references'"),
+    ("a.csv", "prediction,reference,infolm\na,b,1\n", "column 'infolm' already exists"),
     ("a.csv", "prediction,candidate,reference\na,b,c\n", "expected only one of the columns"),
     ("a.csv", "prediction,reference\n" + "a,b\n" * 101, "101 rows or more, but at most 100"),
     ("a.csv", "prediction,reference\na," + "b " * 1600 + "\n", "row 1 has 3,200 characters"),
