@@ -45,10 +45,6 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     scorer: AnswerCheckScorer
     compared: ClassVar[str] = "the longest sentences of two texts"
 
-    @property
-    def strips_thinking(self) -> bool:
-        return self.settings.strip_thinking
-
     def model_fields(self) -> dict[str, object]:
         """Return the signature fields of the NLI model and of math-verify."""
         return super().model_fields() | {"math_verify": MATH_VERSION or "no"}

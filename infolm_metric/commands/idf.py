@@ -43,7 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
     # load_dataset is not used: its text loader splits lines at lone carriage returns and keeps byte
     # order marks, its CSV loader reads "NA" as a missing value, and its cache can be stale.
     run = options.make_scorer(settings).prepare()
-    statistics = run.count({"references": texts}, arguments.num_proc)
+    corpus = texts if arguments.num_proc is None else list(texts)
+    statistics = run.count({"references": corpus}, arguments.num_proc)
     table = statistics.tables["references"]
     table.save(arguments.output)
     print(f"documents: {table.documents}")

@@ -171,25 +171,6 @@ class BaselineStats:
         start = best if math.isfinite(best) else ends[0]
         return float(np.interp(sign * score, sign * np.array([start, *ends]), [0, *LEVELS]))
 
-    def verdict(
-        self, score: float, best: float, identical: bool = False, tokens: float = 0
-    ) -> Verdict:
-        """Describe how close two texts with this score are, relative to unrelated texts.
-
-        "closer" means better than the 5th percentile of unrelated texts of the same length, and
-        "far closer" better than the 1st. `best` is the best possible score, which different texts
-        can have. `identical` is True if the texts have the same token ids. `tokens` is the length
-        of the shorter text.
-
-        >>> bins = (LengthBin(10.0, 0.6, (0.4, 0.45, 0.5, 0.6, 0.7)),)
-        >>> stats = BaselineStats(0.6, 100, bins)
-        >>> [str(stats.verdict(score, best=0.0, tokens=8)) for score in (0.0, 0.42, 0.5)]
-        ['far closer than', 'closer than', 'about as far apart as']
-        >>> print(stats.verdict(0.0, best=0.0, identical=True))
-        identical
-        """
-        return Verdict.COPY if identical else Verdict.of(self.percentile(score, best, tokens))
-
     def check_best(self, best: float) -> None:
         """Check that `rescale` is defined for this best score. Raise BaselineNotFoundError if not.
 
@@ -251,10 +232,6 @@ class Baseline:
             f"the {self.source} contains no baseline for these settings, {weights} token weights "
             f"and {references} references per pair ({nearest}). {BASELINE_REMEDY}."
         )
-
-    def sign(self, signature: Signature) -> Signature:
-        """Return the signature of scores rescaled with this baseline."""
-        return signature.with_fields({"baseline": str(self)}, before="model")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a JSON file."""

@@ -25,6 +25,7 @@ OPENING = re.compile(
     r"|<\|(?:begin_of_thought|start_thinking)\|>|\u25c1think\u25b7)",
     re.IGNORECASE,
 )
+# Reasoning that `strip_thinking` removes.
 THINKING = re.compile(rf"\A{OPENING.pattern}|{CLOSING.pattern}", re.IGNORECASE)
 ANSWER = re.compile(r"<(/?)answer\s*>", re.IGNORECASE)
 CONTROL = re.compile(r"<\|\w{1,30}\|>")
@@ -116,11 +117,11 @@ class Pairs:
         return (text for candidate, group in self for text in (candidate, *group))
 
     def chunks(
-        self, most_texts: int, size: Callable[[str], float] | None = None
+        self, most_texts: int, size: Callable[[str], float] = lambda text: 1.0
     ) -> Iterator[Pairs]:
         """Divide the pairs into parts with at most `most_texts` pairs and distinct texts each.
 
-        With `size`, a text counts as `size(text)` texts. A pair that exceeds `most_texts` is a
+        A text counts as `size(text)` texts. A pair that exceeds `most_texts` is a
         separate part.
 
         >>> pairs = Pairs.of([("a", ["b"]), ("b", ["a"]), ("c", ["d"])])
@@ -130,12 +131,11 @@ class Pairs:
         start, chunk_texts, total = 0, set[str](), 0.0
         for index, (candidate, group) in enumerate(self):
             texts = {candidate, *group}
-            new = texts - chunk_texts
-            growth: float = sum(map(size, new)) if size else len(new)
+            growth = sum(map(size, texts - chunk_texts))
             if index > start and (total + growth > most_texts or index - start == most_texts):
                 yield self.part(start, index)
                 start, chunk_texts, total = index, set(), 0.0
-                growth = sum(map(size, texts)) if size else len(texts)
+                growth = sum(map(size, texts))
             chunk_texts |= texts
             total += growth
         if start < len(self):
@@ -280,18 +280,15 @@ def is_missing(text: object) -> bool:
 def as_list(name: str, values: object) -> list[Any]:
     """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
     if not _is_list(values):
-        remedy, label = "", f"{BRIEF.repr(values)} ({type(values).__name__})"
+        remedy = "Pass a list or a column of texts."
+        label = f"{BRIEF.repr(values)} ({type(values).__name__})"
         if isinstance(values, str | bytes):
             label = f"the string {BRIEF.repr(values)}"
-            remedy = f". Wrap it in a list: [{BRIEF.repr(values)}]"
-        elif _is_table(values):
-            remedy = (
-                ". Pass a column of the table, such as table['text'], or for several columns of "
-                "references list(zip(column1, column2))"
-            )
+            remedy = f"Wrap it in a list: [{BRIEF.repr(values)}]"
         elif isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
-            remedy = ". Wrap it in list()"
-        raise InputError(f"{name} must be a list of strings, got {label}{remedy}")
+            # Arrays without axes and data frames, whose items are columns, have `ndim`.
+            remedy = remedy if hasattr(values, "ndim") else "Wrap it in list()."
+        raise InputError(f"{name} must be a list of strings, got {label}. {remedy}")
     for convert in ("tolist", "to_pylist"):  # arrays and series, then Arrow columns
         if hasattr(values, convert):
             return list(getattr(values, convert)())
@@ -301,23 +298,13 @@ def as_list(name: str, values: object) -> list[Any]:
 def _is_list(values: object) -> TypeGuard[Collection[Any]]:
     """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
-    NumPy scalars are not sequences, and neither are tables, whose items are columns or rows.
+    NumPy scalars and data frames, whose items are columns, are not sequences.
     """
     if isinstance(values, str | bytes | dict | set | frozenset) or not isinstance(values, Iterable):
-        return False
-    if _is_table(values):
         return False
     axes = getattr(values, "ndim", 1)
     ordered = hasattr(values, "__len__") and hasattr(values, "__getitem__")
     return ordered and (axes == 1 or (axes > 1 and hasattr(values, "tolist")))
-
-
-def _is_table(values: object) -> bool:
-    """Return True for data frames, Arrow tables and data sets.
-
-    The attributes are looked up in the class, because some tables compute their values.
-    """
-    return any(hasattr(type(values), name) for name in ("columns", "column_names"))
 
 
 def counted(number: int, noun: str) -> str:
@@ -333,15 +320,6 @@ def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     items = iter(items)
     while batch := list(islice(items, size)):
         yield batch
-
-
-def has_thinking(text: str) -> bool:
-    """Return True if a text contains reasoning that `strip_thinking` removes.
-
-    >>> has_thinking("<think>Rome?</think>Paris"), has_thinking("I think Paris.")
-    (True, False)
-    """
-    return THINKING.search(text) is not None
 
 
 def strip_thinking(text: str) -> str:

@@ -73,15 +73,13 @@ class Signature(str):
         fields = {name: word for name, word in self.fields.items() if name not in names}
         return Signature(fields, self.defaults)
 
-    def with_fields(self, fields: Mapping[str, object], before: str = "") -> Signature:
-        """Return the signature with additional fields, before the `before` field or at the end.
+    def with_fields(self, fields: Mapping[str, object]) -> Signature:
+        """Return the signature with additional or changed fields.
 
-        >>> Signature({"metric": "infolm", "model": "m"}).with_fields({"baseline": "b"}, "model")
-        'metric:infolm|baseline:b|model:m'
+        >>> Signature({"metric": "infolm", "model": "m"}).with_fields({"model": "n"})
+        'metric:infolm|model:n'
         """
-        items, names = list(self.fields.items()), list(self.fields)
-        index = names.index(before) if before in names else len(names)
-        return Signature(dict([*items[:index], *fields.items(), *items[index:]]), self.defaults)
+        return Signature({**self.fields, **fields}, self.defaults)
 
     def prefixed(self, prefix: str) -> dict[str, str]:
         """Return the fields with a prefix, to include them in a combined signature.

@@ -72,11 +72,10 @@ class CombinedMetric:
 
     def signature_fields(self) -> dict[str, str]:
         """Return the metric's signature fields, prefixed with its name."""
-        signature = self.run.signature
-        if self.baseline_range:
-            baseline = self.baseline or package_baseline(self.run.settings.metric)
-            signature = baseline.sign(signature)
-        return signature.without(SHARED_FIELDS).prefixed(self.run.settings.metric)
+        metric = self.run.settings.metric
+        baseline = self.baseline or package_baseline(metric) if self.baseline_range else None
+        signature = replace(self.run, baseline=baseline).signature
+        return signature.without(SHARED_FIELDS).prefixed(metric)
 
     @cached_property
     def baseline_range(self) -> ScoreRange | None:

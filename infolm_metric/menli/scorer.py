@@ -90,9 +90,9 @@ class MENLIRun(NLIRun[MENLISettings]):
         """Return the signature fields of both models."""
         return {**(self.other.signature_fields() if self.other else {}), **super().model_fields()}
 
-    def default_fields(self, fields: Mapping[str, object]) -> set[str]:
+    def default_fields(self) -> set[str]:
         """Return the names of the fields with default values, including the other metric's."""
-        names = super().default_fields(fields)
+        names = super().default_fields()
         if self.other:
             run = self.other.run
             names |= {f"{run.settings.metric}.{name}" for name in run.signature.defaults}

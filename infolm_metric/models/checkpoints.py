@@ -29,7 +29,7 @@ from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import SAFE_WEIGHTS_NAME, WEIGHTS_NAME, logging
 
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.document_counts import check_max_length, tokenizer_fingerprint
+from infolm_metric.core.document_counts import tokenizer_fingerprint
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.results import warn_user
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
@@ -192,11 +192,6 @@ class Checkpoint(ModelFiles):
             return None
         weights = IDF.load(BUNDLED_FOLDER / "idf.json").weights
         return token_weights(self.tokenizer.get_vocab(), weights)
-
-    def text_limit(self, max_length: int | None) -> int | None:
-        """Return the maximum length in tokens: `max_length`, or by default the model's limit."""
-        check_max_length(max_length, self.template.overhead, self.positions)
-        return self.limit if max_length is None else max_length
 
     def count_tokens(self, texts: Sequence[np.ndarray]) -> Counter[str]:
         """Count texts, int64 [tokens] each, their tokens, and texts that cause warnings."""
@@ -376,25 +371,22 @@ class TensorCache:
 
     limit: int = 0
     size: int = 0
-    _tensors: OrderedDict[Hashable, Tensor] = field(default_factory=OrderedDict)
-
-    def __len__(self) -> int:
-        return len(self._tensors)
+    tensors: OrderedDict[Hashable, Tensor] = field(default_factory=OrderedDict)
 
     def get(self, key: Hashable) -> Tensor | None:
-        tensor = self._tensors.get(key)
+        tensor = self.tensors.get(key)
         if tensor is not None:
-            self._tensors.move_to_end(key)
+            self.tensors.move_to_end(key)
         return tensor
 
     def put(self, key: Hashable, value: Tensor) -> Tensor:
         """Add a tensor unless it exceeds the limit by itself, and return the tensor to use."""
         size = value.nbytes + ENTRY_BYTES
-        if key in self._tensors or size > self.limit:
+        if key in self.tensors or size > self.limit:
             return value
         # Cloned, because a view would keep its whole base tensor in memory, and a tensor allocated
         # during a pass would prevent surrounding memory from being released.
-        tensor = self._tensors[key] = value.clone()
+        tensor = self.tensors[key] = value.clone()
         self.size += size
         self.shrink(self.limit)
         return tensor
@@ -403,7 +395,7 @@ class TensorCache:
         """Set the limit, and remove the least recently used tensors until it is met."""
         self.limit = limit
         while self.size > limit:
-            self.size -= self._tensors.popitem(last=False)[1].nbytes + ENTRY_BYTES
+            self.size -= self.tensors.popitem(last=False)[1].nbytes + ENTRY_BYTES
 
 
 class ModelHolder(Generic[M]):
@@ -427,7 +419,7 @@ class ModelHolder(Generic[M]):
     def model(self, settings: M) -> Any:
         """Return the model for the settings. If it is not loaded, load it and clear the cache."""
         checkpoint = self.checkpoint(settings)
-        key = self._checkpoint and self._checkpoint[0], settings.device, settings.dtype
+        key = checkpoint.name, checkpoint.revision, settings.device, settings.dtype
         if self._model is None or self._model[0] != key:
             self._model = None
             self.cache.shrink(0)

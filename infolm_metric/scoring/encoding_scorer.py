@@ -14,16 +14,17 @@ import torch
 from torch import Tensor
 
 from infolm_metric.core.baselines import Baseline
-from infolm_metric.core.document_counts import Tokenize, count_corpus, tokenize
+from infolm_metric.core.document_counts import (
+    Tokenize,
+    check_max_length,
+    count_corpus,
+    tokenize,
+)
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
 from infolm_metric.core.settings import EncodingSettings
-from infolm_metric.models.checkpoints import (
-    Checkpoint,
-    non_finite_error,
-    release_memory,
-)
+from infolm_metric.models.checkpoints import Checkpoint, non_finite_error, release_memory
 from infolm_metric.models.hidden_states import (
     ENCODER,
     STATES_PER_BATCH,
@@ -54,6 +55,8 @@ class EncodingScorer(ModelScorer[E]):
 
     def make_run(self, settings: E, baseline: Baseline | None) -> EncodingRun[E]:
         checkpoint = self.models.checkpoint(settings)
+        overhead = checkpoint.template.overhead
+        check_max_length(settings.max_length, overhead, checkpoint.positions)
         if isinstance(settings.idf, IDF):
             settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
         return self.run_type(
@@ -61,7 +64,7 @@ class EncodingScorer(ModelScorer[E]):
             settings=settings,
             baseline=baseline,
             checkpoint=checkpoint,
-            limit=checkpoint.text_limit(settings.max_length),
+            limit=settings.max_length or checkpoint.limit,
         )
 
 
@@ -132,16 +135,14 @@ class EncodingRun(Run[E]):
         self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
     ) -> CorpusStatistics:
         """Count document frequencies in the texts that the `idf` setting selects."""
-        sides = [side for side in self.settings.idf_sides if texts[side]]
-        return CorpusStatistics({side: self._count(texts[side], num_proc) for side in sides})
-
-    def _count(self, corpus: Iterable[str], num_proc: int | None) -> IDF:
-        tokenizer, fingerprint = self.checkpoint.tokenizer, self.checkpoint.fingerprint
-        if num_proc is not None:
-            corpus = list(corpus)
+        checkpoint, tables = self.checkpoint, dict[str, IDF]()
+        label = checkpoint.fingerprint, checkpoint.name
         with self.scorer.lock:
-            rows = count_corpus(corpus, self.tokenize, num_proc=num_proc)
-            return IDF.from_counts(rows, tokenizer, fingerprint, self.checkpoint.name)
+            for side in self.settings.idf_sides:
+                if texts[side]:
+                    rows = count_corpus(texts[side], self.tokenize, num_proc=num_proc)
+                    tables[side] = IDF.from_counts(rows, checkpoint.tokenizer, *label)
+        return CorpusStatistics(tables)
 
     def check(self, pairs: Pairs) -> None:
         if self.settings.long_text == "error":
@@ -163,43 +164,21 @@ class EncodingRun(Run[E]):
         self, pairs: Pairs, candidates: Texts, references: Texts, encodings: Encodings
     ) -> ChunkScores:
         """Compare the encoded candidates of a chunk with their references, and count warnings."""
-        settings, counts, rule = self.settings, pairs.counts, self.settings.multi_reference
-        repeated = [
-            candidates[owner] for owner in np.repeat(np.arange(len(pairs)), counts).tolist()
-        ]
+        counts, rule = pairs.counts, self.settings.multi_reference
+        owners = np.repeat(np.arange(len(pairs)), counts).tolist()
+        repeated = [candidates[owner] for owner in owners]
         values = self.compare(repeated, references, encodings)
         if len(encodings) > RELEASE_TEXTS:
             release_memory()
         scores = {name: reduce_references(part, counts, rule) for name, part in values.items()}
         equal = [x.key[0] == y.key[0] for x, y in zip(repeated, references, strict=True)]
-        starts = np.cumsum(counts, dtype=np.int64) - np.asarray(counts)
-        combine = np.logical_and if rule == "mean" else np.logical_or
-        identical = combine.reduceat(equal, starts)
-        best = [part == self.scorer.best(settings, name) for name, part in scores.items()]
+        every_or_any = "min" if rule == "mean" else "max"
+        identical = reduce_references(np.asarray(equal), counts, every_or_any)
+        best = [part == self.scorer.best(self.settings, name) for name, part in scores.items()]
         warnings = self.count_warnings([*candidates, *references])
         warnings["identical"] = int(identical.sum())
         warnings["indistinguishable"] = int((np.any(best, axis=0) & ~identical).sum())
         return ChunkScores({name: part.tolist() for name, part in scores.items()}, warnings)
-
-    def scores_by_count(
-        self, pairs: Pairs, references: int
-    ) -> Iterator[tuple[Pairs, Mapping[str, list[float]]]]:
-        # Each reference is compared once.
-        single = Pairs.of((text, [other]) for text, group in pairs for other in group)
-        columns = {
-            name: np.reshape(column, (-1, references))
-            for name, column in self.score(single).scores.items()
-        }
-        for count in range(1, references + 1):
-            part = Pairs(pairs.predictions, [group[:count] for group in pairs.references])
-            rule = self.settings.multi_reference
-            yield (
-                part,
-                {
-                    name: reduce_references(table[:, :count].ravel(), part.counts, rule).tolist()
-                    for name, table in columns.items()
-                },
-            )
 
     def score_pair(self, candidate: str, reference: str) -> tuple[Result, list[WeightedText]]:
         """Score a pair. Return the result and both texts with their token weights."""

@@ -15,9 +15,7 @@ from infolm_metric.core.checks import InputError
 from infolm_metric.core.document_counts import check_max_length, tokenize
 from infolm_metric.core.inputs import BRIEF, Pairs
 from infolm_metric.core.settings import NLISettings
-from infolm_metric.models.checkpoints import (
-    Checkpoint,
-)
+from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.nli import NLI_MODEL, Labels, NLIModel, join_pairs, load_nli, read_labels
 from infolm_metric.scoring.scorer import ModelScorer, Run
 
@@ -39,6 +37,8 @@ class NLIScorer(ModelScorer[N]):
     def make_run(self, settings: N, baseline: Baseline | None, **fields: Any) -> NLIRun[N]:
         checkpoint = self.models.checkpoint(settings)
         overhead = int(checkpoint.tokenizer.num_special_tokens_to_add(pair=True))
+        limit = settings.max_length or checkpoint.limit
+        check_max_length(limit, overhead, checkpoint.limit, texts=2)
         return self.run_type(
             scorer=self,
             settings=settings,
@@ -46,7 +46,7 @@ class NLIScorer(ModelScorer[N]):
             checkpoint=checkpoint,
             labels=_labels(checkpoint, settings),
             overhead=overhead,
-            limit=_limit(checkpoint, settings, overhead),
+            limit=limit,
             **fields,
         )
 
@@ -55,13 +55,6 @@ def _labels(checkpoint: Checkpoint, settings: NLISettings) -> Labels:
     """Find the label order in the settings or in the model's configuration."""
     assert not isinstance(settings.labels, str)  # parsed by the settings
     return read_labels(checkpoint.name, checkpoint.config.id2label, settings.labels)
-
-
-def _limit(checkpoint: Checkpoint, settings: NLISettings, overhead: int) -> int | None:
-    """Return the maximum length of a pair in tokens, including special tokens."""
-    limit = settings.max_length or checkpoint.limit
-    check_max_length(limit, overhead, checkpoint.limit, texts=2)
-    return limit
 
 
 @dataclass(frozen=True, kw_only=True)

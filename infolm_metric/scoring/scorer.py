@@ -31,11 +31,11 @@ from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, Baseli
 from infolm_metric.core.checks import InputError, check_value
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import (
+    THINKING,
     Pairs,
     batches,
     check_pairs,
     check_texts,
-    has_thinking,
     iterate_pairs,
 )
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
@@ -86,12 +86,6 @@ class Scorer(ABC, Generic[S]):
         self.settings = settings.replace(**changed)
         self.lock = threading.RLock()  # one call at a time, because calls share the model and cache
         self.unload()
-
-    def __repr__(self) -> str:
-        """Return the class name and all settings that differ from the defaults."""
-        fields, defaults = vars(self.settings), vars(type(self.settings)())
-        changed = [f"{name}={x!r}" for name, x in fields.items() if x != defaults[name]]
-        return f"{type(self).__name__}({', '.join(changed)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle only the settings. Each copy loads its own model."""
@@ -256,13 +250,14 @@ class Scorer(ABC, Generic[S]):
         stats, texts = {}, [text for source in sources for text in source]
         groups = [baselines.unrelated_pairs(source, pairs, references) for source in sources]
         owners = [index for index, group in enumerate(groups) for _ in group]
-        unrelated = Pairs.of(pair for group in groups for pair in group)
+        unrelated = [pair for group in groups for pair in group]
         for settings in self.settings.replace(**changed).baseline_settings():
             run = self.prepare(settings, {"candidates": texts, "references": texts})
-            for part, scores in run.scores_by_count(unrelated, references):
+            for count in range(1, references + 1):
+                part = Pairs.of((text, group[:count]) for text, group in unrelated)
                 tokens = run.pair_tokens(part)
-                for name, column in scores.items():
-                    stats[run.baseline_key(name, part.counts[0])] = BaselineStats.of(
+                for name, column in run.score(part).scores.items():
+                    stats[run.baseline_key(name, count)] = BaselineStats.of(
                         column, tokens, self.higher_is_better, owners
                     )
         return Baseline(stats)
@@ -330,11 +325,6 @@ class Run(ABC, Generic[S]):
     statistics: CorpusStatistics = field(default_factory=CorpusStatistics)
     baseline: Baseline | None = None
 
-    @property
-    def strips_thinking(self) -> bool:
-        """True if the metric removes the reasoning before an answer."""
-        return False
-
     def with_statistics(self, statistics: CorpusStatistics) -> Self:
         """Return the run with the statistics of a whole corpus."""
         return replace(self, statistics=statistics)
@@ -362,15 +352,15 @@ class Run(ABC, Generic[S]):
         """Everything that can change a score."""
         settings = self.settings
         fields: dict[str, object] = {"metric": settings.metric}
-        settings_fields = settings.signature_fields()
-        for name, value in settings_fields.items():
+        for name, value in settings.signature_fields().items():
             fields[name] = value
             if name == "idf" and settings.idf_sides and self.statistics.tables:
                 fields["weights"] = self.weights
+        if self.baseline:
+            fields["baseline"] = self.baseline
         fields |= {**self.model_fields(), "infolm": __version__}
         fields |= {"transformers": transformers.__version__, "torch": torch.__version__}
-        signature = Signature(fields, self.default_fields(settings_fields))
-        return self.baseline.sign(signature) if self.baseline else signature
+        return Signature(fields, self.default_fields())
 
     def score(self, pairs: Pairs, verbose: bool = False, rank: bool = False) -> Result:
         """Score a part of the corpus. With a baseline, also rescale the scores.
@@ -476,14 +466,6 @@ class Run(ABC, Generic[S]):
             sums[f"percentile_{name}"] = round(1000 * total)
         return sums
 
-    def scores_by_count(
-        self, pairs: Pairs, references: int
-    ) -> Iterator[tuple[Pairs, Mapping[str, list[float]]]]:
-        """Score pairs with their first reference, with their first two references, and so on."""
-        for count in range(1, references + 1):
-            part = Pairs(pairs.predictions, [group[:count] for group in pairs.references])
-            yield part, self.score(part).scores
-
     def baseline_key(self, name: str, references: int) -> baselines.BaselineKey:
         """Return the key under which a baseline stores the statistics of a score."""
         single = replace(self, settings=self.settings.single(name))
@@ -497,11 +479,12 @@ class Run(ABC, Generic[S]):
 
     def corpus_counts(self, pairs: Pairs, counts: Mapping[str, int]) -> Counter[str]:
         """Add the counts of a corpus or part to the counts of its chunks."""
+        stripped = getattr(self.settings, "strip_thinking", False)  # of answer_check
         corpus = Counter(
             pairs=len(pairs),
             blank_references=pairs.blank_references,
             few_documents=self.statistics.distinct_documents,
-            thinking=0 if self.strips_thinking else sum(map(has_thinking, pairs.texts)),
+            thinking=sum(not stripped and bool(THINKING.search(x)) for x in pairs.texts),
         )
         # Maxima, because a combined metric has counted the same pairs.
         return Counter(counts) | corpus
@@ -556,21 +539,16 @@ class Run(ABC, Generic[S]):
         """Return the model's signature fields."""
         return {}
 
-    def default_fields(self, fields: Mapping[str, object]) -> set[str]:
-        """Return the names of the signature fields whose values are defaults.
-
-        `fields` are the signature fields of the settings.
-        """
-        settings = self.settings
-        model = {"model_name_or_path": getattr(settings, "model_name_or_path", None)}
-        defaults = type(settings)(**{name: x for name, x in model.items() if x is not None})
-        # Some fields depend on other settings.
-        default_fields = vars(defaults) | defaults.signature_fields()
-        names = {name for name, value in fields.items() if default_fields.get(name, "") == value}
-        # Fields of the model have the names of their settings.
-        equal = {name for name, value in vars(defaults).items() if getattr(settings, name) == value}
-        weights = {"weights"} if self.weights == "idf" else set()
-        return names | (equal - fields.keys()) | weights
+    def default_fields(self) -> set[str]:
+        """Return the names of the signature fields whose values are the model's defaults."""
+        model = {k: v for k, v in vars(self.settings).items() if k == "model_name_or_path"}
+        # Fields of the model have the names of their settings. Others depend on several settings.
+        values, defaults = (
+            vars(settings) | settings.signature_fields()
+            for settings in (self.settings, type(self.settings)(**model))
+        )
+        names = {name for name, value in defaults.items() if values.get(name, "") == value}
+        return (names | {"weights"}) if self.weights == "idf" else names
 
 
 def score_systems(

@@ -146,17 +146,21 @@ def test_verdicts_change_at_the_first_and_fifth_percentile_of_a_length(score, si
     ends = tuple(sign * end for end in SHORT.percentiles)
     stats = BaselineStats(sign * 0.7, 100, (LengthBin(10.0, sign * 0.7, ends),))
     assert stats.percentile(sign * score, 0.0, 10) == pytest.approx(percentile)
-    assert stats.verdict(sign * (score + 1e-9), 0.0, tokens=10) == Verdict[word]
+    assert Verdict.of(stats.percentile(sign * (score + 1e-9), 0.0, 10)) == Verdict[word]
     assert stats.percentile(sign * 0.1, sign * -math.inf, 10) == 0
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(1, 100), st.floats(1, 100))
 def test_better_scores_and_longer_unrelated_texts_have_consistent_verdicts(a, b, m, n):
     words = list(Verdict)
-    better, worse = (TWO_BINS.verdict(score, 0.0, tokens=m) for score in sorted((a, b)))
+
+    def verdict(score, tokens):
+        return Verdict.of(TWO_BINS.percentile(score, 0.0, tokens))
+
+    better, worse = (verdict(score, m) for score in sorted((a, b)))
     assert words.index(better) <= words.index(worse)
     # Unrelated texts that are longer are closer, so the same score is less close.
-    short, long = (TWO_BINS.verdict(a, 0.0, tokens=tokens) for tokens in sorted((m, n)))
+    short, long = (verdict(a, tokens) for tokens in sorted((m, n)))
     assert words.index(short) <= words.index(long)
 
 
@@ -172,12 +176,6 @@ def test_rescaling_maps_the_mean_to_0_and_the_best_to_1(scores, score, best):
     assert stats.rescale(middle, best) >= stats.rescale(score, best)
     with pytest.raises(BaselineNotFoundError, match="best score"):
         stats.check_best(math.inf)
-
-
-@given(st.floats(0, 10))
-def test_only_texts_with_equal_tokens_are_called_identical(score):
-    assert TWO_BINS.verdict(score, score, identical=True) == Verdict.COPY
-    assert TWO_BINS.verdict(0.0, 0.0, tokens=10) == Verdict.FAR_CLOSER
 
 
 def test_a_corpus_is_judged_by_the_mean_percentile_of_its_pairs(scorer, baseline):

@@ -185,21 +185,24 @@ def test_columns_of_all_supported_types_are_read_in_order(number):
     assert {type(text) for pairs in (single, several) for text in pairs.texts} == {str}
 
 
-TABLES = [pandas.DataFrame, pyarrow.table, pyarrow.record_batch, Dataset.from_dict]
+TABLES = [pandas.DataFrame, pyarrow.table, Dataset.from_dict]
 TABLES += [lambda values: Dataset.from_dict(values).to_iterable_dataset()]
 
 
 @pytest.mark.parametrize("number", range(len(TABLES)))
-def test_tables_are_rejected_with_a_remedy(number):
+def test_tables_are_rejected(number):
     table = TABLES[number]({"one": ["a", "b"], "two": ["c", "d"]})
     texts = ["x", "y"]
-    for arguments in ((table, texts), (texts, table)):
-        with pytest.raises(InputError, match="column of the table"):
+    for arguments, name in (((table, texts), "predictions"), ((texts, table), "references")):
+        with pytest.raises(InputError, match=f"{name}.* must be"):
             check_pairs(*arguments)
     with pytest.raises(InputError, match=r"references\[0\]"):
         check_pairs(texts, [table, table])
-    with pytest.raises(InputError, match="column of the table"):
-        inputs.check_texts("candidates", table)
+
+
+def test_a_data_frame_is_rejected_with_a_remedy():
+    with pytest.raises(InputError, match=r"(?s)predictions .*DataFrame.*column of texts"):
+        check_pairs(pandas.DataFrame({"one": ["a"]}), ["x"])
 
 
 def test_lazy_columns_are_rejected_with_a_remedy():

@@ -39,13 +39,6 @@ def test_differences_list_every_changed_field(then, now):
     assert old.without(changed).differences(new.without(changed)) == ""
 
 
-@given(FIELDS, st.sampled_from(["", "a", "nothing"]))
-def test_fields_are_inserted_before_a_field_or_appended(fields, before):
-    names = list(Signature(fields).with_fields({"new": 1}, before).fields)
-    assert [name for name in names if name != "new"] == list(fields)
-    assert names.index("new") == (names.index(before) - 1 if before in fields else len(fields))
-
-
 def test_a_prefix_marks_the_fields_of_a_combined_metric():
     signature = Signature({"idf": False, "a.b": 1}).prefixed("infolm")
     assert signature == {"infolm.idf": "no", "infolm.a.b": "1"}

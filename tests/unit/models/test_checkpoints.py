@@ -24,6 +24,7 @@ from infolm_metric.models import checkpoints
 from infolm_metric.models.checkpoints import (
     ENTRY_BYTES,
     Architecture,
+    ModelHolder,
     TensorCache,
     load_weights,
     open_checkpoint,
@@ -78,15 +79,22 @@ def test_spare_position_embeddings_do_not_raise_the_limit(tiny_bert, tmp_path):
     assert_encodes(open_model(folder), 32)
 
 
+LIMITS = [None, 3, 23, 40]
+
+
 def test_max_length_must_be_within_the_limits_of_the_model(tiny_models, tmp_path):
     edit_copy(tiny_models("roberta"), tmp_path / "m", "tokenizer_config.json", model_max_length=23)
     checkpoint = open_model(tmp_path / "m")  # the limit of the tokenizer is below the model's
-    assert [checkpoint.text_limit(length) for length in (None, 3, 23, 40)] == [23, 3, 23, 40]
+    scorer = InfoLMScorer(model_name_or_path=tmp_path / "m")
+    limits = [scorer.prepare(scorer.settings.replace(max_length=x)).limit for x in LIMITS]
+    assert limits == [23, 3, 23, 40]
     for length, word in ((2, "at least 3"), (41, "at most 40")):
         with pytest.raises(InputError, match=f"max_length must be .*{word}.*got {length}"):
-            checkpoint.text_limit(length)
+            scorer.signature(max_length=length)
     unlimited = replace(checkpoint, limit=None, positions=None)
-    assert unlimited.text_limit(None) is None and unlimited.text_limit(10**6) == 10**6
+    scorer.models = ModelHolder(lambda settings: unlimited, scorer.load)
+    assert scorer.prepare().limit is None
+    assert scorer.prepare(scorer.settings.replace(max_length=10**6)).limit == 10**6
 
 
 # Missing and damaged files
@@ -390,7 +398,7 @@ def test_the_cache_keeps_the_most_recently_used_tensors_within_its_limit(steps):
         while size(expected) > limit:
             expected.pop(next(iter(expected)))
         assert cache.size == size(expected)
-        assert len(cache) == len(expected)
+        assert list(cache.tensors) == list(expected)
 
 
 def test_a_cached_row_does_not_keep_its_tensor_alive():
@@ -398,4 +406,4 @@ def test_a_cached_row_does_not_keep_its_tensor_alive():
     cache.shrink(ENTRY_BYTES + 100)
     assert torch.equal(cache.put("a", rows[3]), rows[3])
     assert cache.get("a").untyped_storage().nbytes() == 64 < cache.size
-    assert cache.put("large", rows) is rows and len(cache) == 1
+    assert cache.put("large", rows) is rows and list(cache.tensors) == ["a"]

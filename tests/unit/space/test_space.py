@@ -662,7 +662,7 @@ def test_progress_of_a_job_rises_and_a_job_without_its_visitor_stops():
     worker.call(lambda worker: None)  # returns when the job has stopped
     assert worker.job.positions == 0
     assert scoring.score_pair.cache_info().currsize <= scoring.KEPT_ANSWERS
-    logits = [name for name in worker.scorer("infolm", "bundled").models.cache._tensors]
+    logits = [name for name in worker.scorer("infolm", "bundled").models.cache.tensors]
     assert not logits
 
 
