@@ -6,6 +6,14 @@ Markdown, compares the tokens that carry meaning (names, letters, numbers by val
 a natural language inference (NLI) model whether the answer entails the reference. The score is from
 0 to 1. Higher is better. Each answer also gets a verdict: likely correct, unclear or likely wrong.
 
+Citation:
+@software{infolm_metric,
+  title = {infolm: {InfoLM}, {BaryScore}, {BERTScore} and {MENLI} for {Hugging Face} evaluate},
+  author = {{The infolm authors}},
+  year = {2026},
+  license = {Apache-2.0},
+}
+
 Examples:
     >>> from infolm_metric import AnswerCheck
     >>> answer_check = AnswerCheck()  # or evaluate.load("answer_check", ...)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +43,6 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     """A call of answer_check."""
 
     scorer: AnswerCheckScorer
-    compared: ClassVar[str] = "the longest sentences of two texts"
 
     def model_fields(self) -> dict[str, object]:
         """Return the signature fields of the NLI model and of math-verify."""

@@ -16,6 +16,7 @@ import math
 import os
 import statistics
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache, cached_property
@@ -37,11 +38,6 @@ BIN_PAIRS = 50  # a bin needs at least so many pairs
 WEIGHT_FIELDS = ("idf", "weights")  # also with the prefix of a combined metric
 # Signature fields that a baseline does not depend on, or that are separate parts of its key.
 NOT_IN_KEY = (*WEIGHT_FIELDS, "against", "baseline", "infolm", "transformers", "torch")
-# Signature field that matters only with several references (also with a prefix).
-MULTI_REFERENCE = "multi_reference"
-BASELINE_REMEDY = (
-    "Create one with `infolm baseline CORPUS -o FILE` and the same settings, and pass FILE"
-)
 
 # Signature (without the fields in NOT_IN_KEY), weighting scheme and number of references.
 BaselineKey = tuple[Signature, str, int]
@@ -62,8 +58,8 @@ class Verdict(StrEnum):
         >>> [Verdict.of(percentile).name for percentile in (0.9, 4.9, 5.0)]
         ['FAR_CLOSER', 'CLOSER', 'ABOUT_AS_FAR']
         """
-        words = {1: cls.FAR_CLOSER, 5: cls.CLOSER}
-        return next((word for end, word in words.items() if percentile < end), cls.ABOUT_AS_FAR)
+        close = cls.FAR_CLOSER if percentile < 1 else cls.CLOSER
+        return close if percentile < 5 else cls.ABOUT_AS_FAR
 
 
 class BaselineNotFoundError(InputError):
@@ -230,35 +226,29 @@ class Baseline:
         nearest = min(differences, key=len, default="") or "other weights or fewer references"
         raise BaselineNotFoundError(
             f"the {self.source} contains no baseline for these settings, {weights} token weights "
-            f"and {references} references per pair ({nearest}). {BASELINE_REMEDY}."
+            f"and {references} references per pair ({nearest}). Create one with "
+            "`infolm baseline CORPUS -o FILE` and the same settings, and pass FILE."
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the baseline to a JSON file."""
-        head = {
-            "format": BASELINE_FORMAT,
-            "version": BASELINE_VERSION,
-            "fingerprint": self.fingerprint,
-        }
-        lines = ",\n".join(json.dumps(record) for record in self._records())
-        text = json.dumps(head)[:-1] + ', "statistics": [\n' + lines + "\n]}\n"
-        write_text(path, text)
+        head = {"format": BASELINE_FORMAT, "version": BASELINE_VERSION}
+        record = {**head, "fingerprint": self.fingerprint, "statistics": self._records()}
+        write_text(path, json.dumps(record) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], source: str = "file") -> Baseline:
         """Load a baseline written by `save`. Raise InputError for other or damaged files."""
-        try:
+        with suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             record = json.loads(Path(path).read_bytes())
             baseline = cls(dict(map(_read_record, record["statistics"])), source)
             head = (record["format"], record["version"], record["fingerprint"])
-            if head != (BASELINE_FORMAT, BASELINE_VERSION, baseline.fingerprint):
-                raise InputError
-            return baseline
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            raise InputError(
-                f"{os.fspath(path)!r} is not a baseline file or is damaged. Create it again with "
-                "`infolm baseline`."
-            ) from None
+            if head == (BASELINE_FORMAT, BASELINE_VERSION, baseline.fingerprint):
+                return baseline
+        raise InputError(
+            f"{os.fspath(path)!r} is not a baseline file or is damaged. Create it again with "
+            "`infolm baseline`."
+        )
 
     def _records(self) -> list[dict[str, Any]]:
         return [
@@ -285,7 +275,8 @@ def baseline_key(signature: Signature, weights: str, references: int) -> Baselin
     >>> baseline_key(signature, "uniform", 2)
     ('metric:menli|multi_reference:max', 'uniform', 2)
     """
-    dropped = {*WEIGHT_FIELDS, *([MULTI_REFERENCE] if references == 1 else [])}
+    # The rule for several references does not matter for one.
+    dropped = {*WEIGHT_FIELDS, *(["multi_reference"] if references == 1 else [])}
     nested = [name for name in signature.fields if name.rpartition(".")[2] in dropped]
     return signature.without((*NOT_IN_KEY, *nested)), weights, references
 

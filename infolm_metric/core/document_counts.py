@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 PROBE = "The cat's 3rd CAFÉ, naïve   in 東京: ½ #tag 🙂\n[MASK]"
-TEXTS_PER_STEP = 1000  # texts tokenized at a time
+TEXTS_PER_STEP = 100  # texts tokenized at a time, to limit memory for long texts
 COUNTS_VERSION = 3  # version of the counts that datasets caches in files
 DOCUMENTS_PER_ROW = 1000  # documents per row of counts
-DOCUMENTS_PER_STEP = 100  # documents tokenized at a time, to limit memory for long documents
 DISTINCT = 10  # maximum number of distinct documents that are recorded
 # Lock of the progress bars of datasets, which are switched on and off for all threads.
 _PROGRESS_BARS = threading.Lock()
@@ -205,14 +204,13 @@ def _without_progress_bars() -> Iterator[None]:
     from datasets import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     with _PROGRESS_BARS:
-        if are_progress_bars_disabled():
-            yield
-            return
+        enabled = not are_progress_bars_disabled()
         disable_progress_bars()
         try:
             yield
         finally:
-            enable_progress_bars()
+            if enabled:
+                enable_progress_bars()
 
 
 def count_rows(
@@ -226,10 +224,9 @@ def count_rows(
         )
     distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
     texts = _documents(zip(positions, rows[column], strict=True))
-    for part in batches(texts, DOCUMENTS_PER_STEP):
-        for tokens in (text.tokens for text in read(part)):
-            distinct_tokens.append(np.unique(tokens))
-            digests.add(hashlib.sha256(tokens.tobytes()).hexdigest()[:16])
+    for tokens in (text.tokens for text in read(list(texts))):
+        distinct_tokens.append(np.unique(tokens))
+        digests.add(hashlib.sha256(tokens.tobytes()).hexdigest()[:16])
     ids, counts = np.unique(np.concatenate(distinct_tokens), return_counts=True)
     return {
         "documents": [len(distinct_tokens) - 1],

@@ -220,8 +220,7 @@ class IDF:
             "counts": self.document_frequency[ids].tolist(),
             "digests": self.digests,
         }
-        lines = (f'"{key}": {json.dumps(value)}' for key, value in record.items())
-        write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+        write_text(path, json.dumps(record) + "\n")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IDF:
@@ -230,8 +229,6 @@ class IDF:
         Raises OSError if the file cannot be read, and InputError if it is not a table, is damaged
         or has an unsupported version.
         """
-        head: tuple[object, ...] = ()
-        table: IDF | None = None
         with suppress(ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
             record = json.loads(Path(path).read_bytes())
             head = (record["format"], record["version"], record["fingerprint"])
@@ -239,12 +236,12 @@ class IDF:
             frequency[np.asarray(record["token_ids"], dtype=np.int64)] = record["counts"]
             names = (record["tokenizer"], record["tokenizer_name"])
             table = cls(record["documents"], frequency, *names, tuple(record.get("digests", ())))
-        if table is None or head != (IDF_FORMAT, IDF_VERSION, table.fingerprint):
-            raise InputError(
-                f"{os.fspath(path)!r} is damaged or is not an idf table of version {IDF_VERSION}. "
-                "Create a table with IDF.from_corpus and save it."
-            )
-        return table
+            if head == (IDF_FORMAT, IDF_VERSION, table.fingerprint):
+                return table
+        raise InputError(
+            f"{os.fspath(path)!r} is damaged or is not an idf table of version {IDF_VERSION}. "
+            "Create a table with IDF.from_corpus and save it."
+        )
 
 
 # Statistics of a corpus.

@@ -30,11 +30,6 @@ THINKING = re.compile(rf"\A{OPENING.pattern}|{CLOSING.pattern}", re.IGNORECASE)
 ANSWER = re.compile(r"<(/?)answer\s*>", re.IGNORECASE)
 CONTROL = re.compile(r"<\|\w{1,30}\|>")
 
-BRIEF = reprlib.Repr()
-BRIEF.maxstring = BRIEF.maxother = 60
-BRIEF.maxlist = BRIEF.maxtuple = BRIEF.maxdict = 3
-BRIEF.maxlevel = 2
-
 Item = TypeVar("Item")
 # A candidate and its references.
 Pair = tuple[str, list[str]]
@@ -96,6 +91,11 @@ class Pairs:
     def blank_references(self) -> int:
         """Number of blank references that were left out."""
         return sum(map(len, self.all_references)) - sum(self.counts)
+
+    @property
+    def thinking(self) -> int:
+        """Number of texts with reasoning that `strip_thinking` removes."""
+        return sum(THINKING.search(text) is not None for text in self.texts)
 
     @property
     def counts(self) -> list[int]:
@@ -178,9 +178,7 @@ def _check_group(name: str, group: object) -> list[str]:
     if not _is_list(group):
         check_text(name, group)
         return [str(group)]
-    if texts := check_texts(name, group):
-        return texts
-    raise InputError(f"{name} is an empty list. Pass at least one reference per prediction.")
+    return check_texts(name, group, least=1)
 
 
 def _length_error(candidates: list[str], groups: list[Any]) -> InputError:
@@ -208,7 +206,7 @@ def iterate_pairs(pairs: Iterable[object]) -> Iterator[Pair]:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise InputError(
                 f"{name} must be (candidate, reference) or (candidate, list of references), "
-                f"got {BRIEF.repr(pair)}"
+                f"got {reprlib.repr(pair)}"
             )
         check_text(f"{name}[0]", pair[0])
         yield pair[0], _check_group(f"{name}[1]", pair[1])
@@ -224,8 +222,8 @@ def is_blank(text: str) -> bool:
     return all(unicodedata.category(letter) in BLANK or letter == "\ufffd" for letter in text)
 
 
-def check_texts(name: str, texts: object) -> list[str]:
-    """Check that a sequence contains only strings, and return it as a list. It may be empty.
+def check_texts(name: str, texts: object, least: int = 0) -> list[str]:
+    """Check that a sequence contains only strings, at least `least`, and return it as a list.
 
     >>> check_texts("texts", ("a", "b"))
     ['a', 'b']
@@ -233,6 +231,8 @@ def check_texts(name: str, texts: object) -> list[str]:
     checked = as_list(name, texts)
     for index, text in enumerate(checked):
         check_text(f"{name}[{index}]", text)
+    if len(checked) < least:
+        raise InputError(f"{name} is an empty list. Pass at least one text.")
     return checked
 
 
@@ -244,7 +244,7 @@ def check_text(name: str, text: object) -> None:
     infolm_metric.InputError: predictions[3] must be a string, got None. Remove the pair or use ...
     """
     if not isinstance(text, str):
-        label = "None" if text is None else f"{BRIEF.repr(text)} ({type(text).__name__})"
+        label = "None" if text is None else f"{reprlib.repr(text)} ({type(text).__name__})"
         remedy = "Remove the pair or use an empty string." if is_missing(text) else "Convert it."
         raise InputError(f"{name} must be a string, got {label}. {remedy}{_decoding(text)}")
     if not text.isascii():
@@ -281,10 +281,10 @@ def as_list(name: str, values: object) -> list[Any]:
     """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
     if not _is_list(values):
         remedy = "Pass a list or a column of texts."
-        label = f"{BRIEF.repr(values)} ({type(values).__name__})"
+        label = f"{reprlib.repr(values)} ({type(values).__name__})"
         if isinstance(values, str | bytes):
-            label = f"the string {BRIEF.repr(values)}"
-            remedy = f"Wrap it in a list: [{BRIEF.repr(values)}]"
+            label = f"the string {reprlib.repr(values)}"
+            remedy = f"Wrap it in a list: [{reprlib.repr(values)}]"
         elif isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
             # Arrays without axes and data frames, whose items are columns, have `ndim`.
             remedy = remedy if hasattr(values, "ndim") else "Wrap it in list()."

@@ -169,7 +169,7 @@ class Result(Mapping[str, Any]):
     >>> result["infolm"], list(result)
     (1.0, ['infolm', 'scores', 'higher_is_better', 'signature', 'warnings'])
     >>> result
-    <Result of infolm for 2 pairs: l1_distance 1 (lower is better), 'idf:no'>
+    <Result of infolm: l1_distance 1 (lower is better), 'idf:no'>
     """
 
     metric: str
@@ -184,12 +184,9 @@ class Result(Mapping[str, Any]):
     reasons: Sequence[str] = ()
 
     def __repr__(self) -> str:
-        pairs = len(next(iter(self.scores.values())))
         means = ", ".join(f"{name} {self.mean(name):.6g}" for name in self.scores)
         better = "higher" if self.higher_is_better else "lower"
-        noun = "pair" if pairs == 1 else "pairs"
-        title = f"Result of {self.metric} for {pairs} {noun}"
-        return f"<{title}: {means} ({better} is better), {self.signature!r}>"
+        return f"<Result of {self.metric}: {means} ({better} is better), {self.signature!r}>"
 
     def mean(self, name: str) -> float:
         """Return the corpus score: the mean of the `name` scores, clipped to their range."""

@@ -81,14 +81,6 @@ class Signature(str):
         """
         return Signature({**self.fields, **fields}, self.defaults)
 
-    def prefixed(self, prefix: str) -> dict[str, str]:
-        """Return the fields with a prefix, to include them in a combined signature.
-
-        >>> Signature({"idf": False}).prefixed("infolm")
-        {'infolm.idf': 'no'}
-        """
-        return {f"{prefix}.{name}": word for name, word in self.fields.items()}
-
     def differences(self, other: Signature) -> str:
         """Describe how another signature differs from this one, or return "".
 

@@ -64,11 +64,6 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         """Divide pairs into chunks whose distributions fit in `CHUNK_BYTES`."""
         return pairs.chunks(self.chunk_size(CHUNK_BYTES))
 
-    @property
-    def block_size(self) -> int:
-        """Number of texts whose distributions fit in `CHUNK_BYTES`."""
-        return self.chunk_size(CHUNK_BYTES)
-
     def chunk_size(self, most_bytes: int, count: int = 1) -> int:
         """Return the number of texts that fit in memory with `count` rows, float64 [vocab]."""
         return max(2, min(CHUNK_TEXTS, most_bytes // (8 * self.checkpoint.size * count)))
@@ -209,9 +204,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         "separate". `changed` overrides settings for this call.
         """
         settings = self.settings.replace(**changed)
-        texts = check_texts("texts", texts)
-        if not texts:
-            raise InputError("texts is empty. Pass at least one text.")
+        texts = check_texts("texts", texts, least=1)
         pairs = Pairs(texts, [[text] for text in texts])
         with self.lock:
             run = self._run(settings, pairs.texts_by_side)

@@ -75,7 +75,8 @@ class CombinedMetric:
         metric = self.run.settings.metric
         baseline = self.baseline or package_baseline(metric) if self.baseline_range else None
         signature = replace(self.run, baseline=baseline).signature
-        return signature.without(SHARED_FIELDS).prefixed(metric)
+        fields = signature.without(SHARED_FIELDS).fields
+        return {f"{metric}.{name}": word for name, word in fields.items()}
 
     @cached_property
     def baseline_range(self) -> ScoreRange | None:

@@ -28,10 +28,9 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import SAFE_WEIGHTS_NAME, WEIGHTS_NAME, logging
 
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, warn_user
 from infolm_metric.core.document_counts import tokenizer_fingerprint
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.results import warn_user
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
 from infolm_metric.models.determinism import limit_threads_of_forks, make_products_reproducible
 from infolm_metric.models.out_of_domain import (
@@ -75,7 +74,6 @@ class Architecture:
     part: str  # the part that checkpoints of other classes lack, such as the head
     masks: bool = False  # True if the tokenizer needs a mask token
     folder: Path = BUNDLED_FOLDER  # of the bundled model
-    variable: str = ModelSettings.model_variable  # environment variable with the default model
     attention: str | None = None  # attention implementation of transformers. None: its default
 
 
@@ -103,8 +101,7 @@ class ModelFiles:
                 f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. The "
                 f"weights must be in {SAFE_WEIGHTS_NAME} (written by save_pretrained()) or "
                 f"{WEIGHTS_NAME}. {self.architecture.remedy} Without a connection to the Hub, use "
-                f"a local folder or the bundled model (model_name_or_path={BUNDLED!r}, or "
-                f"{self.architecture.variable}={BUNDLED} for all calls)."
+                f"a local folder or the bundled model (model_name_or_path={BUNDLED!r})."
             ) from error
 
 

@@ -56,16 +56,12 @@ class ModelWithHead:
         checkpoint: Checkpoint,
         settings: ModelSettings,
         heads: Heads,
-        fast: bool = True,
         optional: str | None = None,
     ) -> Self:
-        """Load a checkpoint's model. Weights may be missing if their names contain `optional`.
-
-        With `fast=False`, the transformers model itself is used. The output is the same.
-        """
+        """Load a checkpoint's model. Weights may be missing if their names contain `optional`."""
         model = load_weights(checkpoint, settings.dtype, settings.device, optional)
         device, kind = model.device, model.config.model_type
-        if not fast or kind not in FAMILIES or getattr(model.config, "is_decoder", False):
+        if kind not in FAMILIES or getattr(model.config, "is_decoder", False):
             check_model(model, checkpoint)
             return cls(deterministic_linear(model), None, checkpoint, device)
         # Only the heads of `model` can be used afterwards.
@@ -120,7 +116,8 @@ class FastEncoder(nn.Module):
             Layer(**{name: attrgetter(path)(module) for name, path in paths})
             for module in encoder.layer
         )
-        self.position_bias: Any = family.position_bias and family.position_bias(encoder)
+        self.position_bias: Any = encoder if family.position_bias else None
+        encoder.layer = nn.ModuleList()  # not needed for the bias
         self.buffers_by_name: dict[str, Tensor] = {}
         self.eval()
 
@@ -278,20 +275,13 @@ class Layer(nn.Module):
 class Family:
     """Locations of the modules in a model family's transformers implementation.
 
-    `layer_attributes` maps the arguments of `Layer` to attribute paths in a transformers layer. The
-    method `compute_position_bias` of the position bias maps ids [1, tokens] to an attention bias,
-    [1, heads, tokens, tokens].
+    `layer_attributes` maps the arguments of `Layer` to attribute paths in a transformers layer.
+    `compute_position_bias` maps ids [1, tokens] to an attention bias, [1, heads, tokens, tokens].
     """
 
     layer_attributes: dict[str, str]
     encoder_attribute: str = "encoder"
-    position_bias: Callable[[Any], nn.Module] | None = None
-
-
-def _position_bias(encoder: PreTrainedModel) -> PreTrainedModel:
-    """Remove the encoder's layers, which are not needed for the bias, and return the encoder."""
-    encoder.layer = nn.ModuleList()
-    return encoder
+    position_bias: bool = False  # the encoder has a method `compute_position_bias`
 
 
 def _attention(path: str, names: str) -> dict[str, str]:
@@ -335,6 +325,6 @@ FAMILIES = {
             "attention_norm": "attention.LayerNorm",
             **_FEED_FORWARD,
         },
-        position_bias=_position_bias,
+        position_bias=True,
     ),
 }

@@ -16,8 +16,7 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from infolm_metric.core.checks import InputError
-from infolm_metric.core.results import warn_user
+from infolm_metric.core.checks import InputError, warn_user
 from infolm_metric.core.settings import (
     BUNDLED_FOLDER,
     NLI_LABELS,
@@ -37,7 +36,6 @@ NLI_MODEL = Architecture(
     remedy='Choose an NLI model such as "cross-encoder/nli-deberta-v3-base" or "bundled".',
     part="classifier",
     folder=BUNDLED_FOLDER / "nli",
-    variable=NLISettings.model_variable,
     attention="eager",  # batch-invariant, unlike fused attention
 )
 PROBES = (
@@ -95,24 +93,18 @@ def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | 
     >>> read_labels("m", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}, None)
     Labels(entailment=2, neutral=1, contradiction=0)
     """
-    names = [id2label[index] for index in sorted(id2label)]
-    if labels is not None:
-        if len(labels) != len(names):
-            raise InputError(
-                f"labels must name the {len(names)} outputs of the model {model!r} in order, got "
-                f"{', '.join(labels)}",
-                setting="labels",
-            )
-        names = list(labels)
+    names = labels or [id2label[index] for index in sorted(id2label)]
     kinds = list(map(parse_label, names))
-    if sorted(kinds) == sorted(NLI_LABELS):
+    if len(names) == len(id2label) and sorted(kinds) == sorted(NLI_LABELS):
         return Labels(*(kinds.index(kind) for kind in NLI_LABELS))
-    if sorted(kinds) == TWO_LABELS:
+    if len(names) == len(id2label) and sorted(kinds) == TWO_LABELS:
         return Labels(kinds.index("entailment"), None, None)
     raise InputError(
-        f"the labels of the model {model!r} must be entailment, neutral and contradiction, got "
-        f"{', '.join(map(repr, names))}. If it is an NLI model, pass its labels in output order, "
-        f"as in labels={','.join(NLI_LABELS)!r}. Otherwise choose an NLI model."
+        f"labels of the {len(id2label)} outputs of the model {model!r} must be entailment, neutral "
+        f"and contradiction, got {', '.join(map(repr, names))}. If it is an NLI model, pass its "
+        f"labels in output order, as in labels={','.join(NLI_LABELS)!r}. Otherwise choose an NLI "
+        "model.",
+        setting="labels",
     )
 
 

@@ -14,12 +14,7 @@ import torch
 from torch import Tensor
 
 from infolm_metric.core.baselines import Baseline
-from infolm_metric.core.document_counts import (
-    Tokenize,
-    check_max_length,
-    count_corpus,
-    tokenize,
-)
+from infolm_metric.core.document_counts import Tokenize, check_max_length, count_corpus, tokenize
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
@@ -93,11 +88,6 @@ class EncodingRun(Run[E]):
     ) -> dict[str, np.ndarray]:
         """Score each candidate against its reference, float64 [pairs] by score name."""
 
-    @property
-    def block_size(self) -> int:
-        """Number of candidates or references that `score_matrix` encodes at a time."""
-        return CHUNK_TEXTS // 2
-
     # Texts.
 
     @property
@@ -146,8 +136,7 @@ class EncodingRun(Run[E]):
 
     def check(self, pairs: Pairs) -> None:
         if self.settings.long_text == "error":
-            for _ in self.tokenize(list(pairs.texts)):
-                pass
+            list(self.tokenize(list(pairs.texts)))
 
     def score_chunk(self, pairs: Pairs) -> ChunkScores:
         """Encode the texts of a chunk, and compare its candidates with their references."""
@@ -185,37 +174,6 @@ class EncodingRun(Run[E]):
         result = self.score(Pairs([candidate], [[reference]]))
         sides = zip((candidate, reference), self.tables, strict=True)
         return result, [self.tokenize_and_weight([text], table)[0] for text, table in sides]
-
-    def score_matrix(
-        self, candidates: list[str], references: list[str]
-    ) -> tuple[np.ndarray, Counter[str]]:
-        """Score all candidates against all references, and count warnings.
-
-        Texts are encoded in blocks to limit memory. Candidates that are not cached are encoded
-        again for each block of references.
-        """
-        self.check(Pairs(candidates[:1], [references]))
-        values = np.empty((len(candidates), len(references)))
-        rows = self.tokenize_and_weight(candidates, self.tables[0])
-        columns = self.tokenize_and_weight(references, self.tables[1])
-        size = self.block_size
-        for first in range(0, len(columns), size):
-            column_block = columns[first : first + size]
-            column_encodings = self.encode(column_block)
-            for start in range(0, len(rows), size):
-                row_block = rows[start : start + size]
-                encodings = {**column_encodings, **self.encode(row_block)}
-                for index, text in enumerate(row_block, start):  # one at a time to limit memory
-                    sides = [text] * len(column_block), column_block
-                    (row,) = self.compare(*sides, encodings).values()
-                    values[index, first : first + size] = row
-        counts, (name,) = self.count_warnings([*rows, *columns]), self.settings.names
-        best = self.scorer.best(self.settings, name)
-        for text, row in zip(rows, values, strict=True):
-            counts["indistinguishable"] += sum(
-                columns[index].key[0] != text.key[0] for index in np.flatnonzero(row == best)
-            )
-        return values, counts
 
     def baseline_fields(self) -> dict[str, object]:
         return {"model": self.checkpoint.baseline_identity}

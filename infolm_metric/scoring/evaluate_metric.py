@@ -29,19 +29,11 @@ _FEATURES = [  # one reference per prediction, or a list of references
     datasets.Features({"predictions": _TEXT, "references": references})
     for references in (_TEXT, datasets.List(_TEXT))
 ]
-# Sections of the docstring of a metric's module. The citation of the software follows.
+# Sections of the docstring of a metric's module.
 _SECTIONS = re.compile(r"^(\w+):\n((?:(?!(?:Citation|Examples):$).*\n)*)", re.MULTILINE)
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
 # Lock of the added pairs of all metrics. Instances with a lock could not be pickled.
 _ADDED_LOCK = threading.Lock()
-_SOFTWARE = """\
-@software{infolm_metric,
-  title = {infolm: {InfoLM}, {BaryScore}, {BERTScore} and {MENLI} for {Hugging Face} evaluate},
-  author = {{The infolm authors}},
-  year = {2026},
-  license = {Apache-2.0},
-}
-"""
 _INPUTS_DESCRIPTION = """
 Args:
     predictions (list of str): the texts to score, at least one.
@@ -119,7 +111,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         examples = sections.get("Examples", "")
         return evaluate.MetricInfo(
             description=sections.get("Description", ""),
-            citation=sections.get("Citation", "") + _SOFTWARE,
+            citation=sections.get("Citation", ""),
             inputs_description=f"{_INPUTS_DESCRIPTION}\n{settings}\n\nExamples:\n{examples}",
             features=_FEATURES,
             reference_urls=self.reference_urls,
@@ -211,10 +203,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             parts = list(added)
             if any(texts is not None for texts in (predictions, references)):
                 parts.append(check_pairs(predictions, references, allow_empty=ranks is not None))
-            pairs = Pairs.of(
-                pair
-                for part in parts
-                for pair in zip(part.predictions, part.all_references, strict=True)
+            pairs = Pairs(
+                [text for part in parts for text in part.predictions],
+                [group for part in parts for group in part.all_references],
             )
             return Call(pairs, call_settings, baseline, verbose and is_progress_bar_enabled())
 

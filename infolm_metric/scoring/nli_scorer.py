@@ -13,7 +13,7 @@ import torch
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.document_counts import check_max_length, tokenize
-from infolm_metric.core.inputs import BRIEF, Pairs
+from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import NLISettings
 from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.nli import NLI_MODEL, Labels, NLIModel, join_pairs, load_nli, read_labels
@@ -69,7 +69,6 @@ class NLIRun(Run[N]):
     """
 
     scorer: NLIScorer[N]
-    compared: ClassVar[str] = "two texts"  # for the message about pairs that are too long
     checkpoint: Checkpoint
     labels: Labels
     overhead: int
@@ -111,9 +110,9 @@ class NLIRun(Run[N]):
         if self.settings.long_text == "error":
             for candidate, reference, size in self.too_long(pairs, self.tokens(pairs.texts)):
                 raise InputError(
-                    f"{self.compared} have {size} tokens together, more than max_length="
-                    f"{self.limit!r}: {BRIEF.repr(candidate)} and {BRIEF.repr(reference)}. Shorten "
-                    "them, or use long_text='truncate'."
+                    f"two texts have {size} tokens together (or their longest sentences), more "
+                    f"than max_length={self.limit!r}: {candidate!r:.60} and {reference!r:.60}. "
+                    "Shorten them, or use long_text='truncate'."
                 )
 
     def too_long(

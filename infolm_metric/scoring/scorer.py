@@ -30,14 +30,7 @@ from infolm_metric.core import __version__, baselines
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.checks import InputError, check_value
 from infolm_metric.core.idf import IDF, CorpusStatistics
-from infolm_metric.core.inputs import (
-    THINKING,
-    Pairs,
-    batches,
-    check_pairs,
-    check_texts,
-    iterate_pairs,
-)
+from infolm_metric.core.inputs import Pairs, batches, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
 from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
@@ -79,8 +72,7 @@ class Scorer(ABC, Generic[S]):
     perfect_score_label: ClassVar[str] = ""
 
     def __init__(self, settings: S | None = None, **changed: object) -> None:
-        if settings is None:
-            settings, changed = self.settings_type.of(**changed), {}
+        settings = self.settings_type() if settings is None else settings
         if not isinstance(settings, self.settings_type):
             raise InputError(f"settings must be {self.settings_type.__name__}, got {settings!r}")
         self.settings = settings.replace(**changed)
@@ -188,18 +180,16 @@ class Scorer(ABC, Generic[S]):
         """
         settings = (settings or self.settings).replace(**changed)
         inputs = {"candidates": candidates, "references": references}
-        texts = {side: check_texts(side, column) for side, column in inputs.items()}
-        for side, column in texts.items():
-            if not column:
-                raise InputError(f"{side} is empty. Pass at least one text.")
+        texts = {side: check_texts(side, column, least=1) for side, column in inputs.items()}
         if len(settings.names) > 1:
             raise InputError(f"matrix needs one score name, got {', '.join(settings.names)}")
+        rows, columns = texts.values()
+        pairs = Pairs.of((text, [other]) for text in rows for other in columns)
         with self.lock:
-            run = self.prepare(settings, texts)
-            values, counts = run.score_matrix(**texts)
-        documents = {"few_documents": run.statistics.distinct_documents}
-        warn(add_counts([counts, documents, {"pairs": values.size}]))
-        return values
+            result = self.prepare(settings, texts).score(pairs)
+        warn(result.counts)
+        (scores,) = result.scores.values()
+        return np.reshape(scores, (len(rows), len(columns)))
 
     def select(self, candidates: object, **changed: object) -> str:
         """Return the candidate with the best mean score against the others (minimum Bayes risk).
@@ -484,7 +474,7 @@ class Run(ABC, Generic[S]):
             pairs=len(pairs),
             blank_references=pairs.blank_references,
             few_documents=self.statistics.distinct_documents,
-            thinking=sum(not stripped and bool(THINKING.search(x)) for x in pairs.texts),
+            thinking=0 if stripped else pairs.thinking,
         )
         # Maxima, because a combined metric has counted the same pairs.
         return Counter(counts) | corpus
@@ -521,19 +511,6 @@ class Run(ABC, Generic[S]):
         return (
             pairs.part(start, start + CHUNK_PAIRS) for start in range(0, len(pairs), CHUNK_PAIRS)
         )
-
-    def score_matrix(
-        self, candidates: list[str], references: list[str]
-    ) -> tuple[np.ndarray, Counter[str]]:
-        """Score all candidates against all references, and count warnings."""
-        pairs = Pairs.of((candidate, [text]) for candidate in candidates for text in references)
-        self.check(pairs)
-        size = len(references)
-        rows = (pairs.part(start, start + size) for start in range(0, len(pairs), size))
-        parts = [self.score_chunk(row) for row in rows]
-        (name,) = self.settings.names
-        values = np.asarray([part.scores[name] for part in parts])
-        return values, add_counts(part.counts for part in parts)
 
     def model_fields(self) -> dict[str, object]:
         """Return the model's signature fields."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import gradio as gr
 
-from infolm_metric.core.baselines import BaselineStats
+from infolm_metric.core.baselines import BaselineStats, Verdict
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
 from infolm_metric.core.results import Result, is_reliable
@@ -104,7 +104,7 @@ class Answer:
             return "Same score as an identical text"
         if self.special or self.baseline is None:
             return self.special or "No verdict"
-        words = self.baseline.verdict(self.score, self.best, tokens=self.tokens)
+        words = Verdict.of(self.baseline.percentile(self.score, self.best, self.tokens))
         return f"{words.capitalize()} unrelated texts"
 
     @property

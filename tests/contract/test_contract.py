@@ -351,21 +351,16 @@ def test_half_precision_scores_are_close_and_named_in_the_signature(scorer, dtyp
     assert half["scores"] == pytest.approx(full["scores"], abs=allowed)
 
 
-def test_a_matrix_equals_pairwise_scores(scorer, uniform, monkeypatch):
+def test_a_matrix_equals_pairwise_scores(scorer, uniform):
     candidates = [*CANDIDATES, *REFERENCES[:2], "", "rain"]
     repeated = [text for text in candidates for _ in REFERENCES]
     result = scorer.score(repeated, REFERENCES * len(candidates), **uniform)
     expected = np.reshape(result["scores"], (len(candidates), len(REFERENCES)))
     twin, copies = type(scorer)(scorer.settings), np.equal.outer(candidates, REFERENCES)
-    for size in (1024, 3):
-        monkeypatch.setattr(
-            type(scorer), "block_size", lambda *_, size=size: size, raising=False
-        )  # only encoding metrics have blocks
-        matrix = twin.matrix(candidates, REFERENCES, **uniform)
-        assert matrix.dtype == np.float64
-        assert scorer.higher_is_better or not matrix[copies].any()
-        np.testing.assert_allclose(matrix, expected, rtol=1e-6, atol=1e-6)
-        twin.unload()
+    matrix = twin.matrix(candidates, REFERENCES, **uniform)
+    assert matrix.dtype == np.float64
+    assert scorer.higher_is_better or not matrix[copies].any()
+    np.testing.assert_allclose(matrix, expected, rtol=1e-6, atol=1e-6)
     if uniform:  # with IDF, the references are the corpus
         table = IDF.from_corpus(REFERENCES, scorer.tokenizer)
         idf_matrix = twin.matrix(candidates, REFERENCES, idf="references")

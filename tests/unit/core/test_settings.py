@@ -74,7 +74,7 @@ INVALID = [  # values, pattern of the message
     ({"batch_size": 0}, "at least 1"),
     ({"batch_size": "8"}, "a whole number or 'auto', got '8'"),
     ({"reuse_memory": -1}, "at least 0"),
-    ({"device": "npux"}, "Known: 'cpu', 'cuda', 'mps', 'xpu'$"),
+    ({"device": "npux"}, "a torch device of this machine"),
     ({"dtype": "bf16"}, "Did you mean 'bfloat16'"),
     ({"device": "cuda:99"}, "cuda:99"),
     ({"device": "meta"}, "meta"),

@@ -39,11 +39,6 @@ def test_differences_list_every_changed_field(then, now):
     assert old.without(changed).differences(new.without(changed)) == ""
 
 
-def test_a_prefix_marks_the_fields_of_a_combined_metric():
-    signature = Signature({"idf": False, "a.b": 1}).prefixed("infolm")
-    assert signature == {"infolm.idf": "no", "infolm.a.b": "1"}
-
-
 @given(FIELDS, st.sets(NAMES))
 def test_short_signature_keeps_what_differs_from_the_defaults(fields, defaults):
     versions = {"infolm": "1.0", "transformers": "5.0", "torch": "2.0"}

@@ -235,7 +235,7 @@ def test_models_without_a_classifier_are_rejected(folder, tmp_path):
 INVALID = [
     (("not_entailment", "entailment"), {"formula": ["e", "e-c"]}, "'e-c' .* two labels"),
     (("LABEL_0", "LABEL_1", "LABEL_2"), {}, "pass its labels in output order"),
-    (LABELS, {"labels": ("entailment", "not_entailment")}, "must name the 3 outputs"),
+    (LABELS, {"labels": ("entailment", "not_entailment")}, "labels of the 3 outputs"),
     (LABELS, {"max_length": 4}, "max_length must be at least 5 .* 3 special .* got 4"),
     (LABELS, {"max_length": 41}, "max_length must be .* at most 40, .* got 41"),
     (LABELS, {"long_text": "error"}, "tokens together, more than max_length=40: .* long_text"),

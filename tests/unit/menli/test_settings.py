@@ -168,7 +168,7 @@ def test_labels_in_the_settings_override_the_labels_of_the_model():
     assert read_labels("m", nameless, labels) == Labels(1, 2, 0)
     two = MENLISettings(labels=["entailment", "not entailment"]).labels
     assert read_labels("m", {0: "a", 1: "b"}, two) == Labels(0, None, None)
-    with pytest.raises(InputError, match="labels must name the 3 outputs"):
+    with pytest.raises(InputError, match="labels of the 3 outputs"):
         read_labels("m", nameless, two)
 
 
