@@ -232,7 +232,7 @@ def check_texts(name: str, texts: object, least: int = 0) -> list[str]:
     for index, text in enumerate(checked):
         check_text(f"{name}[{index}]", text)
     if len(checked) < least:
-        raise InputError(f"{name} is an empty list. Pass at least one text.")
+        raise InputError(f"{name} is empty. Pass at least one text.")
     return checked
 
 
