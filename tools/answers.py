@@ -55,7 +55,7 @@ from scipy.stats import rankdata
 from infolm_metric import AnswerCheckScorer, BERTScorer
 from infolm_metric.answer_check import patterns as patterns_module
 from infolm_metric.answer_check import verdict
-from infolm_metric.answer_check.judge import Comparison
+from infolm_metric.answer_check.judge import Comparison, mean_support
 from infolm_metric.answer_check.patterns import PATTERNS, find_denial
 from infolm_metric.answer_check.scorer import AnswerCheckRun
 from infolm_metric.answer_check.verdict import LIKELY_CORRECT, LIKELY_WRONG, VERDICTS
@@ -157,7 +157,7 @@ def compare_answers(scorer: SavedScorer, rows: Rows) -> tuple[SavedRun, list[lis
 
 def best_scores(comparisons: Sequence[list[Comparison]]) -> np.ndarray:
     """Return the score of each answer, [rows]."""
-    return np.array([max(map(verdict.score, group), default=0.0) for group in comparisons])
+    return np.array([max(map(verdict.score, group)) for group in comparisons])
 
 
 def squad_tokens(text: str) -> list[str]:
@@ -309,7 +309,7 @@ def goals(arguments: argparse.Namespace) -> None:
         areas = np.array([auc(scores[pick], correct[pick]) for pick in draws])
         errors = np.array([calibration_error(scores[pick], correct[pick]) for pick in draws])
         _, comparisons = compare_answers(scorer, rows)
-        recall = [max((item.recall for item in group), default=0) for group in comparisons]
+        recall = [max(item.recall for item in group) for group in comparisons]
         table.append([
             title, len(rows), *map(percent, rates(words, correct)),
             percent(auc(scores, correct)), interval(areas),
@@ -354,9 +354,8 @@ def fit(arguments: argparse.Namespace) -> None:
     for _ in range(4):  # the weights decide which reference is the best one
         groups = []
         for comparisons, correct in compared:
-            best = [max(group, key=verdict.score, default=None) for group in comparisons]
-            used = [place for place, x in enumerate(best)
-                    if x and not (x.copy or x.reference.is_long)]  # fmt: skip
+            best = [max(group, key=verdict.score) for group in comparisons]
+            used = [i for i, x in enumerate(best) if x.complete and not x.reference.is_long]
             features = [list(verdict.features(best[place]).values()) for place in used]
             groups.append((np.array(features), correct[used]))
         weights = fit_weights(groups)
@@ -367,9 +366,9 @@ def fit(arguments: argparse.Namespace) -> None:
         rows = read_answers(arguments, title, "second")
         if rows:
             _, comparisons = compare_answers(scorer, rows)
-            best = [max(group, key=verdict.score, default=None) for group in comparisons]
+            best = [max(group, key=verdict.score) for group in comparisons]
             scores, correct = best_scores(comparisons), is_correct(rows)
-            vetoed = np.array([bool(item and item.veto) for item in best])
+            vetoed = np.array([bool(item.veto) for item in best])
             for high in THRESHOLDS:
                 accepted, low = (scores >= high) & ~vetoed, scores < 1 - high
                 cells = [accepted[correct], accepted[~correct], low[correct], low[~correct]]
@@ -421,10 +420,11 @@ def long(arguments: argparse.Namespace) -> None:
     labels = {name: np.array([row["human"][name] for row in data]) for name in CRITERIA}
     rows = [row | {"prediction": text} for row in data for text in row["predictions"]]
     _, comparisons = compare_answers(make_scorer(arguments), rows)
-    names = ("completeness", "correctness", "f1")
+    names, firsts = ("completeness", "correctness"), [group[0] for group in comparisons]
     parts = [
-        np.array([getattr(group[0], name) if group else 0.0 for group in comparisons])
-        for name in names
+        np.array([mean_support(item.complete) for item in firsts]),
+        np.array([mean_support(item.correct) for item in firsts]),
+        np.array([item.f1 for item in firsts]),
     ]
 
     def difference(values: np.ndarray) -> np.ndarray:
@@ -446,7 +446,7 @@ def long(arguments: argparse.Namespace) -> None:
     columns = {
         f"{METRIC}, cross-fitted": np.where(first, weigh(fitted[False]), weigh(fitted[True])),
         METRIC: difference(best_scores(comparisons)),
-        **dict(zip(names[:2], changes, strict=False)),
+        **dict(zip(names, changes, strict=False)),
         "token F1 of answer_check": changes[2],
         "token F1": difference(compare_strings(rows, token_f1)),
         "length": difference(np.array([len(row["prediction"].split()) for row in rows])),

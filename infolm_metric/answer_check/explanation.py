@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from infolm_metric.answer_check.final_answer import Text
 from infolm_metric.answer_check.judge import Comparison, Statement
 from infolm_metric.answer_check.values import Agreement
 from infolm_metric.core.results import Result
@@ -17,7 +16,6 @@ class Explanation:
 
     Attributes:
         answer: the final answer, without Markdown and LaTeX.
-        reference: the reference without Markdown and LaTeX.
         score: the score, from 0 to 1.
         verdict: "likely correct", "unclear" or "likely wrong". None if there is no verdict.
         reason: the main reason for the score, in one sentence.
@@ -28,36 +26,28 @@ class Explanation:
     """
 
     answer: str
-    reference: str
     score: float
     verdict: str | None
     reason: str
-    matched: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    complete: tuple[Statement, ...] = ()
-    correct: tuple[Statement, ...] = ()
+    matched: Sequence[str]
+    missing: Sequence[str]
+    complete: Sequence[Statement]
+    correct: Sequence[Statement]
 
     @classmethod
-    def of(
-        cls, answer: Text, reference: Text, comparisons: Sequence[Comparison], result: Result
-    ) -> Explanation:
-        """Explain the result of a pair by its comparison, if the answer is not empty."""
-        score, verdict = next(iter(result.scores.values()))[0], result.verdicts[0]
-        texts = answer.plain, reference.plain
-        if not comparisons:
-            return cls(*texts, score, verdict, "The answer is empty.")
-        (comparison,) = comparisons
-        found = set(answer.words)
-        reason = f"There is no verdict ({result.reasons[0]})."
+    def of(cls, comparison: Comparison, result: Result) -> Explanation:
+        """Explain the result of a pair by its comparison."""
+        words, found = comparison.reference.words, set(comparison.answer.words)
+        withheld = f"There is no verdict ({result.reasons[0]})."
         return cls(
-            *texts,
-            score,
-            verdict,
-            reason if verdict is None else _reason(comparison),
-            tuple(word for word in reference.words if word in found),
-            tuple(word for word in reference.words if word not in found),
-            tuple(comparison.complete),
-            tuple(comparison.correct),
+            comparison.answer.plain,
+            next(iter(result.scores.values()))[0],
+            result.verdicts[0],
+            withheld if result.reasons[0] else _reason(comparison),
+            [word for word in words if word in found],
+            [word for word in words if word not in found],
+            comparison.complete,
+            comparison.correct,
         )
 
     def lines(self) -> Iterator[str]:
@@ -66,8 +56,7 @@ class Explanation:
         yield f"verdict: {self.verdict or 'none'} (score {self.score:.3f}). {self.reason}"
         yield f"words of the reference in the answer: {' '.join(self.matched) or 'none'}"
         yield f"missing words: {' '.join(self.missing) or 'none'}"
-        parts = {"reference": self.complete, "answer": self.correct}
-        for side, statements in parts.items():
+        for side, statements in (("reference", self.complete), ("answer", self.correct)):
             for statement in statements:
                 e, n, c = statement.probabilities
                 values = f"e {e:.2f}, n {n:.2f}, c {c:.2f}"
@@ -82,7 +71,7 @@ def _reason(comparison: Comparison) -> str:
         return f"{comparison.veto[:1].upper()}{comparison.veto[1:]}."
     if comparison.agreement in (Agreement.MATCH, Agreement.CONTAINED):
         return "The answer contains the values of the reference."
-    if comparison.reference.is_long:
+    if comparison.correct:
         statements = (*comparison.complete, *comparison.correct)
         weakest = min(statements, key=lambda each: each.support)
         return f"The least supported statement is {weakest.text!r}."

@@ -16,7 +16,7 @@ from itertools import pairwise
 from infolm_metric.answer_check.final_answer import Text
 from infolm_metric.answer_check.patterns import find_denial
 from infolm_metric.answer_check.statements import fraction, split_words, trigrams
-from infolm_metric.answer_check.values import Agreement, compare_values
+from infolm_metric.answer_check.values import Agreement, compare_values, is_copy
 from infolm_metric.scoring.nli_scorer import TextPair
 
 Probabilities = tuple[float, float, float]  # of entailment, neutral and contradiction
@@ -25,17 +25,25 @@ MARGIN = 0.2  # by which a contradiction must exceed entailment and neutrality f
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement with the probabilities of its entailment by the other text.
+    """A statement that another text may entail.
 
     Attributes:
         text: the statement.
-        probabilities: e, n and c, with the other text as the premise.
+        premises: the other text, or the parts of it that fit into the model.
         recall: fraction of the statement's words in the other text.
+        table: NLI probabilities by premise and statement.
     """
 
     text: str
-    probabilities: Probabilities
+    premises: Sequence[str]
     recall: float
+    table: Mapping[TextPair, Probabilities]
+
+    @cached_property
+    def probabilities(self) -> Probabilities:
+        """Probabilities e, n and c, with the premise that supports the statement most."""
+        rows = (self.table[premise, self.text] for premise in self.premises)
+        return max(rows, key=lambda row: row[0] - row[2])
 
     @property
     def nli(self) -> float:
@@ -65,7 +73,7 @@ class Comparison:
         mentions: a short reference, with each statement of the answer that contains most of its
             words as the premise.
         correct: statements of the answer, with a long reference as the premise.
-        copy: True if both texts are equal. Then no statements are compared.
+        copy: True if both texts are equal. Copies and empty answers have no statements.
         spread: veto against a longer reference of the same answer, or "".
     """
 
@@ -76,6 +84,12 @@ class Comparison:
     correct: Sequence[Statement] = ()
     copy: bool = False
     spread: str = ""
+
+    @property
+    def queries(self) -> Iterator[TextPair]:
+        """Premises and hypotheses whose probabilities are needed."""
+        for statement in (*self.complete, *self.mentions, *self.correct):
+            yield from ((premise, statement.text) for premise in statement.premises)
 
     @cached_property
     def agreement(self) -> Agreement:
@@ -109,33 +123,20 @@ class Comparison:
         """Best NLI score of a short reference with a statement that mentions it, or the answer."""
         return max((each.nli for each in self.mentions), default=self.complete[0].nli)
 
-    @property
-    def completeness(self) -> float:
-        """Mean support of the reference's statements."""
-        return mean_support(self.complete)
-
-    @property
-    def correctness(self) -> float:
-        """Mean support of the answer's statements, by a long reference."""
-        return mean_support(self.correct)
-
-    @property
-    def contradicted(self) -> str:
-        """The first statement that mentions a short reference if all of them contradict it."""
-        contradict = self.mentions and all(mention.contradicted for mention in self.mentions)
-        return self.mentions[0].text if contradict else ""
-
     @cached_property
     def veto(self) -> str:
         """Reason why the answer is at most unclear, or ""."""
         if self.copy:
             return ""
+        if not self.answer.plain:
+            return "the answer is empty"
         if self.agreement == Agreement.MISMATCH:
             return f"a value differs from {self.reference.plain!r}"
         if denial := find_denial(self.answer, self.reference):
             return f"{denial!r} denies {self.reference.plain!r}, or offers it with others"
-        if self.agreement == Agreement.NONE and self.contradicted and self.recall == 1:
-            return f"{self.contradicted!r} contradicts {self.reference.plain!r}"
+        contradicted = self.mentions and all(each.contradicted for each in self.mentions)
+        if contradicted and self.agreement == Agreement.NONE and self.recall == 1:
+            return f"{self.mentions[0].premises[0]!r} contradicts {self.reference.plain!r}"
         return self.spread
 
 
@@ -149,15 +150,18 @@ def spread_vetoes(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
     With the references "Neil Armstrong" and "Armstrong", "Louis Armstrong" is not correct.
     """
-    words = [frozenset(item.reference.words) for item in comparisons]
-    pairs = list(zip(words, comparisons, strict=True))
 
-    def find(names: frozenset[str], item: Comparison) -> str:
-        longer = (other for more, other in pairs if names < more)
+    def find(item: Comparison) -> str:
+        words = set(item.reference.words)
+        longer = (other for other in comparisons if words < set(other.reference.words))
         reasons = (other.veto or other_name(item, other.reference) for other in longer)
         return next(filter(None, reasons), "")
 
-    return [replace(item, spread=find(names, item)) for names, item in pairs]
+    found = map(find, comparisons)
+    return [
+        replace(item, spread=reason) if reason else item
+        for item, reason in zip(comparisons, found, strict=True)
+    ]
 
 
 def other_name(comparison: Comparison, longer: Text) -> str:
@@ -182,47 +186,31 @@ def find_mentions(answer: Text, reference: Text) -> list[str]:
     return [text for text, count in counts.items() if count == most] if most else []
 
 
-def queries(
-    answer: Text, reference: Text, windows: Callable[[Text, str], list[str]]
-) -> Iterator[TextPair]:
-    """Yield the premises and hypotheses that a comparison needs.
-
-    `windows` returns the parts of a text that fit into the model together with a hypothesis.
-    """
-    for statement in reference.statements:
-        yield from ((text, statement) for text in windows(answer, statement))
-    if reference.is_long:
-        for statement in answer.statements:
-            yield from ((text, statement) for text in windows(reference, statement))
-    else:
-        for text in find_mentions(answer, reference):
-            yield text, reference.statements[0]
-
-
 def compare(
     answer: Text,
     reference: Text,
     windows: Callable[[Text, str], list[str]],
     table: Mapping[TextPair, Probabilities],
 ) -> Comparison:
-    """Compare an answer with a reference, whose queries are answered in the table."""
+    """Compare an answer with a reference. The table may be filled later.
 
-    def judge(premise: Text, statement: str, texts: Sequence[str]) -> Statement:
-        words = split_words(statement)
-        rows = (table[text, statement] for text in texts)
-        best = max(rows, key=lambda row: row[0] - row[2])
-        return Statement(statement, best, fraction(premise.words, words))
+    `windows` returns the parts of a text that fit into the model together with a hypothesis.
+    """
+    copy = is_copy(answer.source, reference.source)
+    if copy or not answer.plain:
+        return Comparison(answer, reference, copy=copy)
 
-    def judge_all(premise: Text, statements: Sequence[str]) -> list[Statement]:
-        return [judge(premise, text, windows(premise, text)) for text in statements]
+    def read(premise: Text, statements: Sequence[str]) -> list[Statement]:
+        return [
+            Statement(
+                text, windows(premise, text), fraction(premise.words, split_words(text)), table
+            )
+            for text in statements
+        ]
 
-    return Comparison(
-        answer,
-        reference,
-        judge_all(answer, reference.statements),
-        [] if reference.is_long else [
-            replace(judge(answer, reference.statements[0], [text]), text=text)
-            for text in find_mentions(answer, reference)
-        ],
-        judge_all(reference, answer.statements) if reference.is_long else [],
-    )  # fmt: skip
+    complete = read(answer, reference.statements)
+    if reference.is_long:
+        correct = read(reference, answer.statements)
+        return Comparison(answer, reference, complete, correct=correct)
+    mentions = [replace(complete[0], premises=[text]) for text in find_mentions(answer, reference)]
+    return Comparison(answer, reference, complete, mentions)

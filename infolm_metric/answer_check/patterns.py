@@ -41,16 +41,10 @@ PATTERNS = (  # a pattern and an example each
         rf"(?:confirm|verify|rule out|say|tell|determine))\b{GAP}X",
         "I don't know whether it is X.",
     ),
-    (rf"\bsome\b{GAP}X{GAP},? (?:and |but )?others?\b", "Some say X, others say Y."),
     (
         r"X\W{1,5}(?:(?:oh|no|hmm|uh|er|actually|well),? ){0,2}(?:wait|scratch that|strike that|"
         r"correction|sorry|edit\b|on (?:second thought|reflection)|my bad|my mistake|i meant?)\b",
         "X. No, wait, it is Y.",
-    ),
-    (
-        r"\b(?:X (?:can|could|may|must|should) be (?:\w+ )?(?:ruled out|excluded|dismissed|"
-        r"eliminated)|rul(?:e|ed|ing) out X|far from (?:being )?X)",
-        "X can be ruled out.",
     ),
 )
 NEGATIONS = frozenset(("no", "not", "none", "never", "neither", "nor", "false", "or", "yes"))

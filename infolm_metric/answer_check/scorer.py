@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,29 +12,23 @@ import numpy as np
 from infolm_metric.answer_check.explanation import Explanation
 from infolm_metric.answer_check.final_answer import Text, final_answer, plain_text
 from infolm_metric.answer_check.formulas import MATH_VERSION
-from infolm_metric.answer_check.judge import Comparison, compare, queries, spread_vetoes
+from infolm_metric.answer_check.judge import Comparison, Probabilities, compare, spread_vetoes
 from infolm_metric.answer_check.settings import AnswerCheckSettings
-from infolm_metric.answer_check.values import Agreement, is_copy
-from infolm_metric.answer_check.verdict import (
-    LIKELY_WRONG,
-    THRESHOLDS,
-    VERDICT,
-    WITHHELD,
-    describe_verdicts,
-    score,
-    verdict,
-)
+from infolm_metric.answer_check.values import Agreement
+from infolm_metric.answer_check.verdict import THRESHOLDS, VERDICTS, score, verdict
 from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, warn
-from infolm_metric.core.settings import BUNDLED
 from infolm_metric.models.out_of_domain import count_out_of_domain
-from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer
+from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer, TextPair
 
 Rows = Sequence[tuple[Text, Sequence[Text]]]
 Tokens = Mapping[str, np.ndarray]
 FOREIGN = "out of domain"
+VERDICT, WITHHELD = "verdict: ", "withheld: "  # prefixes of counts
+# Settings for which the thresholds were measured.
+MEASURED = ("model_name_or_path", "max_length", "labels", "dtype", "strip_thinking")
 MARKS = ".,;:!?()\"'“”’"
 
 
@@ -49,17 +43,14 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         return super().model_fields() | {"math_verify": MATH_VERSION or "no"}
 
     @cached_property
-    def thresholds(self) -> tuple[float, float] | None:
+    def thresholds(self) -> tuple[float, ...] | None:
         """Thresholds of the verdicts, or None if they were not measured for these settings."""
-        if self.settings.thresholds is not None:
-            assert not isinstance(self.settings.thresholds, str)  # parsed by the settings
-            low, high = self.settings.thresholds
-            return low, high
-        default = AnswerCheckSettings(score=self.settings.score)
-        same = self.settings.signature_fields() == default.signature_fields()
-        bundled = self.settings.model_name_or_path == BUNDLED
-        model = (self.settings.dtype, self.settings.max_length, self.settings.labels)
-        return THRESHOLDS if same and bundled and model == ("float32", None, None) else None
+        settings, default = self.settings, AnswerCheckSettings()
+        if settings.thresholds is not None:
+            assert not isinstance(settings.thresholds, str)  # parsed by the settings
+            return settings.thresholds
+        same = all(getattr(settings, name) == getattr(default, name) for name in MEASURED)
+        return THRESHOLDS if same else None
 
     def prepare_rows(self, pairs: Pairs) -> Rows:
         """Find the final answers, and remove the marks of references."""
@@ -72,19 +63,14 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         """Score answers against their references, and return the verdicts."""
         rows = self.prepare_rows(pairs)
         tokens = self.token_table(rows)
-        best = [_best(group) for group in self.compare(rows, tokens)]
-        scores = {
-            name: [0.0 if item is None else score(item, name) for item in best]
-            for name in self.settings.names
-        }
+        best = [max(group, key=score) for group in self.compare(rows, tokens)]
+        scores = {name: [score(item, name) for item in best] for name in self.settings.names}
+        decided = [self.decide(item, tokens) for item in best]
+        verdicts, reasons = map(list, zip(*decided, strict=True))
         counts = self.count_warnings(_plain_pairs(rows), tokens)
-        reasons = [self.withheld(item, tokens) for item in best]
-        verdicts = [
-            None if reason else self.verdict(item)
-            for item, reason in zip(best, reasons, strict=True)
-        ]
-        foreign = zip(rows, reasons, strict=True)
-        counts["out_of_domain"] = len({x.plain for (x, _), why in foreign if why == FOREIGN})
+        counts["out_of_domain"] = len(
+            {item.answer.plain for item, why in zip(best, reasons, strict=True) if why == FOREIGN}
+        )
         counts.update(f"{VERDICT}{word}" for word in verdicts if word)
         counts.update(f"{WITHHELD}{reason}" for reason in reasons if reason)
         return ChunkScores(scores, counts, verdicts, reasons)
@@ -95,34 +81,18 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         return self.tokens(x for text in texts for x in (text.plain, *text.statements))
 
     def compare(self, rows: Rows, tokens: Tokens) -> list[list[Comparison]]:
-        """Compare each answer with its references. Empty answers have no comparisons."""
-
-        def windows(text: Text, hypothesis: str) -> list[str]:
-            return self.windows(text, hypothesis, tokens)
-
+        """Compare each answer with its references."""
+        windows = partial(self.windows, tokens=tokens)
+        table: dict[TextPair, Probabilities] = {}
         groups = [
-            [(reference, is_copy(answer.source, reference.source)) for reference in group]
+            [compare(answer, reference, windows, table) for reference in group]
             for answer, group in rows
         ]
-        asked = dict.fromkeys(
-            query
-            for (answer, _), group in zip(rows, groups, strict=True)
-            for reference, copy in group
-            if answer.plain and not copy
-            for query in queries(answer, reference, windows)
-        )
-        values = self.probabilities(list(asked)) if asked else np.zeros((0, 3))
-        table = dict(zip(asked, map(tuple, values.tolist()), strict=True))
-        return [
-            spread_vetoes([
-                Comparison(answer, reference, copy=True)
-                if copy
-                else compare(answer, reference, windows, table)
-                for reference, copy in group
-                if copy or answer.plain
-            ])
-            for (answer, _), group in zip(rows, groups, strict=True)
-        ]  # fmt: skip
+        asked = dict.fromkeys(x for group in groups for item in group for x in item.queries)
+        if asked:
+            values = self.probabilities(list(asked)).tolist()
+            table.update(zip(asked, map(tuple, values), strict=True))
+        return list(map(spread_vetoes, groups))
 
     def windows(self, text: Text, hypothesis: str, tokens: Tokens) -> list[str]:
         """Return the text, or windows of whole statements if the pair would be truncated."""
@@ -154,19 +124,19 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         if self.settings.long_text == "error":
             super().check(_plain_pairs(self.prepare_rows(pairs)))
 
-    def withheld(self, comparison: Comparison | None, tokens: Tokens) -> str:
-        """Return the reason why there is no verdict, or ""."""
-        if self.thresholds is None:
-            return "settings"
-        if comparison is None or comparison.copy:
-            return ""
+    def decide(self, comparison: Comparison, tokens: Tokens) -> tuple[str | None, str]:
+        """Return the verdict on an answer, or None and the reason why it is withheld."""
         answer, reference = comparison.answer, comparison.reference
-        if not reference.plain:
-            return "empty reference"
-        if any(self.too_long(Pairs([answer.plain], [[reference.plain]]), tokens)):
-            return "truncated"
-        is_value = comparison.agreement != Agreement.NONE
-        return FOREIGN if not is_value and self.is_foreign(answer, reference) else ""
+        if self.thresholds is None:
+            return None, "settings"
+        if answer.plain and not comparison.copy:
+            if not reference.plain:
+                return None, "empty reference"
+            if any(self.too_long(Pairs([answer.plain], [[reference.plain]]), tokens)):
+                return None, "truncated"
+            if comparison.agreement == Agreement.NONE and self.is_foreign(answer, reference):
+                return None, FOREIGN
+        return verdict(score(comparison), self.thresholds, bool(comparison.veto)), ""
 
     def is_foreign(self, answer: Text, reference: Text) -> bool:
         """Return True if the words of a text in lower case are not English prose.
@@ -180,18 +150,6 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             for words in (answer_words, reference.plain.split())
         ]
         return count_out_of_domain(self.tokens(texts).values(), self.checkpoint.english) > 0
-
-    def verdict(self, comparison: Comparison | None) -> str:
-        """Return the verdict on an answer, which is likely wrong if it is empty."""
-        assert self.thresholds is not None  # otherwise it is withheld
-        if comparison is None:
-            return LIKELY_WRONG
-        return verdict(score(comparison), self.thresholds, bool(comparison.veto))
-
-
-def _best(comparisons: Sequence[Comparison]) -> Comparison | None:
-    """Return the comparison with the best score, or None for an empty answer."""
-    return max(comparisons, key=score, default=None)
 
 
 def _plain_pairs(rows: Rows) -> Pairs:
@@ -241,7 +199,20 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         self, settings: AnswerCheckSettings, counts: Mapping[str, int]
     ) -> list[str]:
         """Describe the number of each verdict."""
-        return describe_verdicts(counts)
+        numbers = {word: counts.get(f"{VERDICT}{word}", 0) for word in VERDICTS}
+        reasons = {key.removeprefix(WITHHELD): n for key, n in counts.items() if WITHHELD in key}
+        lines, decided, withheld = [], sum(numbers.values()), sum(reasons.values())
+        if decided == 1 and not withheld:
+            lines.append("verdict: " + max(numbers, key=numbers.__getitem__))
+        elif decided:
+            lines.append("verdicts: " + ", ".join(f"{number} {x}" for x, number in numbers.items()))
+        if withheld:
+            words = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
+            lines.append(
+                f"no verdict for {withheld} ({words}), whose scores are part of the mean. See the "
+                "column reason"
+            )
+        return lines
 
     def explain(self, answer: str, reference: str, **changed: Any) -> Explanation:
         """Explain the score and the verdict of `answer` against a single `reference`.
@@ -250,7 +221,7 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
 
         >>> explanation = AnswerCheckScorer().explain("It is not Rome.", "Rome")
         >>> explanation.verdict != "likely correct", explanation.missing
-        (True, ())
+        (True, [])
         """
         check_text("answer", answer)
         check_text("reference", reference)
@@ -259,7 +230,6 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         pairs = Pairs([answer], [[reference]])
         with self.lock:
             result, rows = run.score(pairs), run.prepare_rows(pairs)
-            ((comparisons,),) = (run.compare(rows, run.token_table(rows)),)
+            ((comparison,),) = run.compare(rows, run.token_table(rows))
         warn(result.counts)
-        ((prepared, (expected,)),) = rows
-        return Explanation.of(prepared, expected, comparisons, result)
+        return Explanation.of(comparison, result)

@@ -8,9 +8,8 @@ annotators confirm an answer (`python -m tools.answers fit`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
-from infolm_metric.answer_check.judge import Comparison
+from infolm_metric.answer_check.judge import Comparison, mean_support
 from infolm_metric.answer_check.values import Agreement
 
 LIKELY_CORRECT, UNCLEAR, LIKELY_WRONG = VERDICTS = ("likely correct", "unclear", "likely wrong")
@@ -24,7 +23,6 @@ WEIGHTS = {
 LONG_WEIGHTS = {"constant": -4.0, "completeness": 2.4, "correctness": 2.4, "f1": 3.2}
 CLIP = 0.02  # smallest NLI score, and distance of the largest one from 1
 CAP = 0.5  # largest score of an answer with a veto
-VERDICT, WITHHELD = "verdict: ", "withheld: "  # prefixes of counts
 
 
 def features(comparison: Comparison) -> dict[str, float]:
@@ -32,8 +30,8 @@ def features(comparison: Comparison) -> dict[str, float]:
     if comparison.reference.is_long:
         return {
             "constant": 1.0,
-            "completeness": comparison.completeness,
-            "correctness": comparison.correctness,
+            "completeness": mean_support(comparison.complete),
+            "correctness": mean_support(comparison.correct),
             "f1": comparison.f1,
         }
     agreement = {str(word): float(comparison.agreement == word) for word in Agreement}
@@ -61,16 +59,16 @@ def _log_odds(probability: float) -> float:
 def score(comparison: Comparison, name: str = "answer_check") -> float:
     """Return a score by name, from 0 to 1, of an answer compared with a reference."""
     if comparison.copy or not comparison.complete:
-        return float(comparison.copy)  # an empty reference has no statements
+        return float(comparison.copy)  # without statements, a text is empty
     if comparison.reference.is_long and name != "answer_check":
-        return comparison.completeness if name == "completeness" else comparison.correctness
+        return mean_support(comparison.complete if name == "completeness" else comparison.correct)
     weights = LONG_WEIGHTS if comparison.reference.is_long else WEIGHTS
     log_odds = sum(weights[key] * value for key, value in features(comparison).items())
     probability = 1 / (1 + math.exp(-log_odds))
     return min(probability, CAP) if comparison.veto else probability
 
 
-def verdict(score: float, thresholds: tuple[float, float], vetoed: bool = False) -> str:
+def verdict(score: float, thresholds: tuple[float, ...], vetoed: bool = False) -> str:
     """Return the verdict on a score. An answer with a veto is at most unclear.
 
     >>> verdict(0.95, (0.25, 0.5)), verdict(0.95, (0.25, 0.5), vetoed=True)
@@ -80,25 +78,3 @@ def verdict(score: float, thresholds: tuple[float, float], vetoed: bool = False)
     if score < low:
         return LIKELY_WRONG
     return LIKELY_CORRECT if score >= high and not vetoed else UNCLEAR
-
-
-def describe_verdicts(counts: Mapping[str, int]) -> list[str]:
-    """Describe the verdicts from their counts.
-
-    >>> describe_verdicts({"verdict: unclear": 2, "withheld: truncated": 1})
-    ['verdicts: 0 likely correct, 2 unclear, 0 likely wrong', 'no verdict for 1 (1 truncated), ...']
-    """
-    numbers = {word: counts.get(f"{VERDICT}{word}", 0) for word in VERDICTS}
-    reasons = {key.removeprefix(WITHHELD): n for key, n in counts.items() if WITHHELD in key}
-    lines, decided, withheld = [], sum(numbers.values()), sum(reasons.values())
-    if decided == 1 and not withheld:
-        lines.append("verdict: " + next(word for word, number in numbers.items() if number))
-    elif decided:
-        lines.append("verdicts: " + ", ".join(f"{number} {x}" for x, number in numbers.items()))
-    if withheld:
-        words = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
-        lines.append(
-            f"no verdict for {withheld} ({words}), whose scores are part of the mean. See the "
-            "column reason"
-        )
-    return lines

@@ -7,7 +7,6 @@ from infolm_metric.answer_check.judge import (
     Comparison,
     compare,
     find_mentions,
-    queries,
     spread_vetoes,
 )
 
@@ -20,16 +19,16 @@ def whole(text, hypothesis):
 
 def judged(answer, reference, probabilities=ENTAILED):
     """Compare two texts, with an NLI model that always gives the same probabilities."""
-    texts = final_answer(answer), plain_text(reference)
-    table = dict.fromkeys(queries(*texts, whole), probabilities)
-    return compare(*texts, whole, table)
+    table = {}
+    comparison = compare(final_answer(answer), plain_text(reference), whole, table)
+    table.update(dict.fromkeys(comparison.queries, probabilities))
+    return comparison
 
 
 def test_a_short_reference_is_judged_with_the_answer_and_its_mentions():
-    texts = final_answer("Rome is old. Oslo is cold. Oslo is green."), plain_text("Oslo")
-    asked = [premise for premise, _ in queries(*texts, whole)]
-    assert asked == [texts[0].plain, "Oslo is cold.", "Oslo is green."]
-    item = judged(texts[0].plain, "Oslo")
+    item = judged("Rome is old. Oslo is cold. Oslo is green.", "Oslo")
+    asked = [premise for premise, _ in item.queries]
+    assert asked == [item.answer.plain, "Oslo is cold.", "Oslo is green."]
     assert len(item.complete) == 1 and len(item.mentions) == 2 and not item.correct
 
 

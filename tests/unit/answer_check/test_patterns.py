@@ -21,7 +21,6 @@ DENIED = [
     ("It could be Sydney or Canberra.", "Canberra"),
     ("I can't tell whether it is Canberra.", "Canberra"),
     ("Canberra... no, wait, it is Sydney.", "Canberra"),
-    ("Canberra can be ruled out.", "Canberra"),
 ]
 ASSERTED = [
     ("It is not Sydney, it is Canberra.", "Canberra"),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from infolm_metric import AnswerCheckScorer, InputError
 from infolm_metric.answer_check.final_answer import plain_text
 from infolm_metric.answer_check.statements import split_statements
-from infolm_metric.answer_check.verdict import CAP, LIKELY_CORRECT, LIKELY_WRONG, UNCLEAR
+from infolm_metric.answer_check.verdict import CAP, LIKELY_CORRECT, LIKELY_WRONG, UNCLEAR, VERDICTS
 from infolm_metric.models.nli import NLIModel
 from tests.model_families import SENTENCES
 
@@ -218,6 +218,18 @@ def test_a_verdict_is_withheld_for_other_languages_and_empty_references(bundled)
     assert "no verdict for 2" in lines and "1 out of domain" in lines
 
 
+def test_every_count_and_reason_is_described(tiny):
+    counts = {f"verdict: {word}": number for number, word in enumerate(VERDICTS, 2)}
+    counts |= {"withheld: truncated": 7, "withheld: out of domain": 1, "texts": 99}
+    line, withheld = tiny.describe_verdicts(tiny.settings, counts)
+    for number, word in enumerate(VERDICTS, 2):
+        assert f"{number} {word}" in line
+    for text in ("no verdict for 8", "7 truncated", "1 out of domain", "mean"):
+        assert text in withheld
+    (line,) = tiny.describe_verdicts(tiny.settings, {"withheld: settings": 3})
+    assert "settings" in line and not any(word in line for word in VERDICTS)
+
+
 def test_an_alias_out_of_domain_does_not_withhold_the_verdict(bundled):
     assert score_one(bundled, PARIS, ["Paris", FRENCH])[1] == LIKELY_CORRECT
 
@@ -247,7 +259,7 @@ def test_an_explanation_contains_the_score_and_its_parts(bundled):
     answer = "<think>Buzz?</think>It was **Neil Armstrong**, in 1969."
     explanation = bundled.explain(answer, "Commander Neil Armstrong")
     assert explanation.answer == "It was Neil Armstrong, in 1969."
-    assert (explanation.matched, explanation.missing) == (("neil", "armstrong"), ("commander",))
+    assert (explanation.matched, explanation.missing) == (["neil", "armstrong"], ["commander"])
     score, verdict = score_one(bundled, answer, ["Commander Neil Armstrong"])
     assert (explanation.score, explanation.verdict) == (pytest.approx(score), verdict)
     (statement,) = explanation.complete

@@ -16,8 +16,6 @@ from infolm_metric.answer_check.verdict import (
     LIKELY_WRONG,
     THRESHOLDS,
     UNCLEAR,
-    VERDICTS,
-    describe_verdicts,
     features,
     score,
     verdict,
@@ -26,9 +24,12 @@ from infolm_metric.answer_check.verdict import (
 
 def compared(answer, reference, e=0.5, c=0.0):
     """Compare two texts, with an NLI model that gives these probabilities."""
-    statement = Statement(reference, (e, 1 - e - c, c), 1.0)
-    mention = Statement(answer, (e, 1 - e - c, c), 1.0)
-    return Comparison(plain_text(answer), plain_text(reference), [statement], [mention])
+    statement = judged(reference, (e, 1 - e - c, c), 1.0)
+    return Comparison(plain_text(answer), plain_text(reference), [statement], [statement])
+
+
+def judged(text, probabilities, recall):
+    return Statement(text, ["premise"], recall, {("premise", text): probabilities})
 
 
 unit = st.floats(0, 1)
@@ -80,11 +81,11 @@ def test_weights_and_thresholds_are_in_range():
 
 
 def test_a_statement_is_supported_by_entailment_and_by_known_words():
-    statement = Statement("It rained.", (0.7, 0.2, 0.1), 0.5)
+    statement = judged("It rained.", (0.7, 0.2, 0.1), 0.5)
     assert statement.support == pytest.approx((0.8 + 0.5) / 2)
     # A statement about something else is neither supported nor contradicted.
     assert replace(statement, recall=0.0).support == pytest.approx(0.25)
-    contradicted = Statement("It snowed.", (0.0, 0.0, 1.0), 1.0)
+    contradicted = judged("It snowed.", (0.0, 0.0, 1.0), 1.0)
     assert contradicted.contradicted and not statement.contradicted
     assert mean_support([statement, contradicted]) == pytest.approx((0.65 + 0.5) / 2)
     assert mean_support([]) == 0
@@ -103,18 +104,3 @@ def test_a_statement_is_supported_by_entailment_and_by_known_words():
 )
 def test_a_verdict_depends_on_two_thresholds(value, vetoed, expected):
     assert verdict(value, (0.3, 0.6), vetoed) == expected
-
-
-def test_every_count_and_reason_is_described():
-    counts = {f"{module.VERDICT}{word}": number for number, word in enumerate(VERDICTS, 2)}
-    counts |= {f"{module.WITHHELD}truncated": 7, f"{module.WITHHELD}out of domain": 1, "texts": 99}
-    line, withheld = describe_verdicts(counts)
-    for number, word in enumerate(VERDICTS, 2):
-        assert f"{number} {word}" in line
-    for text in ("no verdict for 8", "7 truncated", "1 out of domain", "mean"):
-        assert text in withheld
-
-
-def test_missing_verdicts_are_explained():
-    (line,) = describe_verdicts({f"{module.WITHHELD}settings": 3})
-    assert "settings" in line and not any(word in line for word in VERDICTS)
