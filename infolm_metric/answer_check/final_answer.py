@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +15,7 @@ from infolm_metric.answer_check.statements import split_statements, split_words
 from infolm_metric.core.inputs import strip_thinking
 
 KEYS = ("answer", "final_answer", "result", "output", "response", "prediction", "value")
-JSON = re.compile(r"\s*(?:```(?:json)?\s*)?([{\[].*[}\]])\s*(?:```\s*)?", re.DOTALL)
+JSON = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?", re.DOTALL)
 BOX = re.compile(r"\\(?:boxed|fbox)\s*\{(?P<box>(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 MARK = re.compile(
     rf"{BOX.pattern}"
@@ -42,10 +41,7 @@ LATEX = [
     (re.compile(r"\^\s*\{?\s*\\circ\s*\}?"), "°"),
     (re.compile(r"\\leq?(?![a-zA-Z])"), "≤"),
     (re.compile(r"\\geq?(?![a-zA-Z])"), "≥"),
-    (
-        re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf|bb)|operatorname)\s*\{([^{}]*)\}"),
-        r"\1",
-    ),
+    (re.compile(r"\\(?:text|math|operatorname)[a-z]{0,2}\s*\{([^{}]*)\}"), r"\1"),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}"), r"\1/\2"),
     (re.compile(r"\\sqrt\s*\{([^{}]*)\}"), r"√\1"),
     (re.compile(r"\{,\}"), ","),
@@ -130,22 +126,17 @@ def plain_text(text: str) -> Text:
 
 
 def _read_json(text: str) -> str:
-    """Return the value that answers in a JSON object, or the items of a list.
+    """Return the value that answers in a JSON object, or the text.
 
     >>> _read_json('{"reasoning": "not Rome", "answer": ["Paris", "Lyon"]}')
     'Paris, Lyon'
     """
     match = JSON.fullmatch(text)
     try:
-        value = json.loads(match[1]) if match else None
+        value = json.loads(match[1]) if match else {}
     except (ValueError, RecursionError):
         return text
-    if isinstance(value, Mapping):
-        value = next((value[key] for key in KEYS if key in value), None)
-    elif not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
-        return text  # [2, 5] is an interval or a list of numbers
-    items = value if isinstance(value, list) else [value]
-    if not items or not all(isinstance(item, str | int | float) for item in items):
-        return text
-    found = ", ".join(str(item).lower() if isinstance(item, bool) else str(item) for item in items)
+    answer = next((value[key] for key in KEYS if key in value), text)
+    items = answer if isinstance(answer, list) else [answer]
+    found = ", ".join(item if isinstance(item, str) else json.dumps(item) for item in items)
     return text if any("\ud800" <= letter <= "\udfff" for letter in found) else found

@@ -31,12 +31,8 @@ def is_formula(text: str) -> bool:
     return bool(FORMULA.search(text)) and len(re.findall(r"[^\W\d_]{4,}", bare)) <= 2
 
 
-def _installed_version() -> str | None:
-    """Return the version of math-verify, or None if it is not installed."""
-    return version("math-verify") if find_spec("math_verify") and find_spec("antlr4") else None
-
-
-MATH_VERSION = _installed_version()
+# Version of math-verify, or None if it is not installed.
+MATH_VERSION = version("math-verify") if find_spec("math_verify") and find_spec("antlr4") else None
 
 
 def is_cheap(text: str) -> bool:

@@ -11,11 +11,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 
 from infolm_metric.answer_check.final_answer import Text
 from infolm_metric.answer_check.patterns import find_denial
-from infolm_metric.answer_check.statements import fraction, split_words, trigrams
+from infolm_metric.answer_check.statements import fraction, split_words
 from infolm_metric.answer_check.values import Agreement, compare_values, is_copy
 from infolm_metric.scoring.nli_scorer import TextPair
 
@@ -107,22 +106,6 @@ class Comparison:
         length = len(self.reference.words)
         return 2 * self.recall * length / max(1, len(self.answer.words) + length)
 
-    @property
-    def letters(self) -> float:
-        """Fraction of the trigrams of the reference's words in the answer."""
-        return fraction(trigrams(self.answer.words), trigrams(self.reference.words))
-
-    @property
-    def pairs(self) -> float:
-        """Fraction of the reference's pairs of neighbouring words in the answer."""
-        pairs = list(pairwise(self.reference.words))
-        return fraction(list(pairwise(self.answer.words)), pairs) if pairs else self.recall
-
-    @property
-    def mention(self) -> float:
-        """Best NLI score of a short reference with a statement that mentions it, or the answer."""
-        return max((each.nli for each in self.mentions), default=self.complete[0].nli)
-
     @cached_property
     def veto(self) -> str:
         """Reason why the answer is at most unclear, or ""."""
@@ -189,12 +172,12 @@ def find_mentions(answer: Text, reference: Text) -> list[str]:
 def compare(
     answer: Text,
     reference: Text,
-    windows: Callable[[Text, str], list[str]],
+    premises: Callable[[Text, str], list[str]],
     table: Mapping[TextPair, Probabilities],
 ) -> Comparison:
     """Compare an answer with a reference. The table may be filled later.
 
-    `windows` returns the parts of a text that fit into the model together with a hypothesis.
+    `premises` returns the parts of a text that fit into the model together with a hypothesis.
     """
     copy = is_copy(answer.source, reference.source)
     if copy or not answer.plain:
@@ -203,7 +186,7 @@ def compare(
     def read(premise: Text, statements: Sequence[str]) -> list[Statement]:
         return [
             Statement(
-                text, windows(premise, text), fraction(premise.words, split_words(text)), table
+                text, premises(premise, text), fraction(premise.words, split_words(text)), table
             )
             for text in statements
         ]

@@ -20,9 +20,8 @@ PATTERNS = (  # a pattern and an example each
         "It is not X.",
     ),
     (
-        rf"X\W?(?: {ITEM})? (?:is|was|are|were) (?:\w+ )?(?:wrong|incorrect|false|mistaken|untrue|"
-        rf"a (?:myth|mistake|misconception))\b|X{GAP}[.,;]? (?:but |no, )?(?:that|this|it)"
-        r"(?: \w+)? (?:is|was|would be) (?:\w+ )?(?:wrong|incorrect|false|a mistake)\b",
+        rf"X\W?(?: {ITEM})? (?:(?:but |no, )?(?:that|this|it) )?(?:is|was|are|were|would be) "
+        r"(?:\w+ )?(?:wrong|incorrect|false|mistaken|untrue|a (?:myth|mistake|misconception))\b",
         "X is wrong.",
     ),
     (

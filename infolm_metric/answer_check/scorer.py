@@ -68,9 +68,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         decided = [self.decide(item, tokens) for item in best]
         verdicts, reasons = map(list, zip(*decided, strict=True))
         counts = self.count_warnings(_plain_pairs(rows), tokens)
-        counts["out_of_domain"] = len(
-            {item.answer.plain for item, why in zip(best, reasons, strict=True) if why == FOREIGN}
-        )
+        counts["out_of_domain"] = reasons.count(FOREIGN)
         counts.update(f"{VERDICT}{word}" for word in verdicts if word)
         counts.update(f"{WITHHELD}{reason}" for reason in reasons if reason)
         return ChunkScores(scores, counts, verdicts, reasons)
@@ -82,10 +80,10 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
 
     def compare(self, rows: Rows, tokens: Tokens) -> list[list[Comparison]]:
         """Compare each answer with its references."""
-        windows = partial(self.windows, tokens=tokens)
+        premises = partial(self.premises, tokens=tokens)
         table: dict[TextPair, Probabilities] = {}
         groups = [
-            [compare(answer, reference, windows, table) for reference in group]
+            [compare(answer, reference, premises, table) for reference in group]
             for answer, group in rows
         ]
         asked = dict.fromkeys(x for group in groups for item in group for x in item.queries)
@@ -94,28 +92,16 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             table.update(zip(asked, map(tuple, values), strict=True))
         return list(map(spread_vetoes, groups))
 
-    def windows(self, text: Text, hypothesis: str, tokens: Tokens) -> list[str]:
-        """Return the text, or windows of whole statements if the pair would be truncated."""
-        room = (self.limit or 10**9) - self.overhead - len(tokens[hypothesis])
-        if len(tokens[text.plain]) <= room:
-            return [text.plain]
-        windows, size = list[list[str]](), room + 1
-        for statement in text.statements:
-            length = len(tokens[statement]) + 1  # joining may add a token
-            if size + length > room:
-                windows.append([])
-                size = 0
-            windows[-1].append(statement)
-            size += length
-        return [" ".join(window) for window in windows]
+    def premises(self, text: Text, hypothesis: str, tokens: Tokens) -> list[str]:
+        """Return the text, or its statements if the pair would be truncated."""
+        size = len(tokens[text.plain]) + len(tokens[hypothesis]) + self.overhead
+        return [text.plain] if self.limit is None or size <= self.limit else text.statements
 
     def too_long(self, pairs: Pairs, tokens: Tokens) -> Iterator[tuple[str, str, int]]:
         """Yield pairs whose longest statements together exceed the limit, with their length."""
         for answer, reference, _ in super().too_long(pairs, tokens):
-            statements = [Text(text).statements for text in (answer, reference)]
-            size = self.overhead + sum(
-                max(map(len, self.tokens(texts).values()), default=0) for texts in statements
-            )
+            groups = [Text(text).statements for text in (answer, reference)]
+            size = self.overhead + sum(max(self.lengths(x), default=0) for x in groups)
             if self.limit is not None and size > self.limit:
                 yield answer, reference, size
 

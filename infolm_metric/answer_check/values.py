@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 from infolm_metric.answer_check.final_answer import Text, fold
 from infolm_metric.answer_check.formulas import formula_value, formulas_agree, is_formula
 from infolm_metric.answer_check.units import Unit, find_unit, read_unit
 
-DASHES = "-\u2212\u2013"
 SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "mn": 6, "mln": 6}
 SCALES |= {"m": 6, "bn": 9, "b": 9, "tn": 12, "t": 12}
 ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
@@ -31,7 +31,7 @@ MONTHS = "january february march april may june july august september october no
 MONTH_NUMBERS = {name[:3]: number for number, name in enumerate(MONTHS.split(), 1)}
 LONGEST = 4000  # characters of an answer whose values are compared
 MOST_PAIRS = 10_000  # of items that are compared
-MOST_DIGITS = 40  # of a number that is compared by value
+PERCENT = find_unit("%")
 
 _MONTH = rf"(?:{'|'.join(MONTHS.split())}|{'|'.join(MONTH_NUMBERS)}|sept)\.?"
 _DIGITS = (  # 1.234,5 and 1.234.567, then 1,234.5 and 1 234.5
@@ -43,16 +43,15 @@ _WORDS = (
     rf"|{'|'.join(reversed(ONES.split()))})(?!\w)"
 )
 NUMBER = (
-    rf"(?P<sign>(?<![\w)\]])(?<![\w)\]] )[{DASHES}]\s?|(?<!\w)(?i:minus|negative)\s)?"
+    rf"(?P<sign>(?<![\w)\]])(?<![\w)\]] )-\s?|(?<!\w)(?i:minus|negative)\s)?"
     r"(?:(?P<money>(?:US|A|C)?\$|[€£¥₹])\s?)?"
-    r"(?:10\s?\^\s?[({]?(?P<ten>[+-]?\d{1,4})(?!\d)[)}]?"
+    r"(?:10\s?\^\s?[({]?(?P<ten>[+-]?\d{1,3})(?!\d)[)}]?"
     r"|(?P<whole>\d{1,9}) (?P<top>\d{1,9})/(?P<bottom>\d{1,9})(?![/\d])"
     rf"|(?P<digits>{_DIGITS})(?:\s?[x×*·⋅]\s?10\s?\^\s?[({{]?\s?(?P<power>[+-]?\d{{1,4}})(?!\d)[)}}]?"
-    r"|[eE](?P<e>[+-]?\d{1,4})(?!\w))?"
+    r"|[eE](?P<e>[+-]?\d{1,3})(?!\w))?"
     r"(?:\s?(?:/|over\s)\s?(?P<divisor>\d{1,12}(?:\.\d{1,9})?)(?![\d/]))?"
     rf"|(?<![\w-])(?P<words>{_WORDS}))"
     r"(?:[\s-]?(?P<scale>(?i:thousand|million|billion|trillion|bn|mn|mln|tn)|(?<=\d)[kKMBT])(?!\w))?"
-    r"(?P<ordinal>(?:st|nd|rd|th)(?!\w))?"
 )
 DATE = (
     r"(?<![\d-])\d{4}-\d\d-\d\d(?![\d-])|(?<![\d./])\d{1,2}([./])\d{1,2}\2\d{4}(?!\d)"
@@ -73,10 +72,7 @@ CHOICE = re.compile(
     r"|^\(?([A-J])[).:](?=\s|$)|\(([A-J])\)"
 )
 ASSIGNED = re.compile(r"(?:^|(?<=[\s,;]))[^\W\d](?:_\w|\([a-z]\))?\s?=\s?(?=\S)")
-APPROXIMATE = re.compile(
-    r"[~≈]|\b(?:a|an|the|about|approximately|approx|around|roughly|circa|ca|and|or|to|from)\b\.?",
-    re.IGNORECASE,
-)
+APPROXIMATE = re.compile(r"(?i)[~≈]|\b(?:an?|the|about|approximately|around|and|or|to|from)\b")
 SYMBOLS = re.compile(r"[^\w\s().,;:!?\"“”‘’°%$€£¥{}~≈×*]")
 
 
@@ -107,8 +103,7 @@ class Number:
     counts: bool = False  # a word that is not a unit follows
 
 
-@dataclass(frozen=True)
-class Date:
+class Date(NamedTuple):
     """A date. Missing parts are None."""
 
     year: int | None
@@ -125,8 +120,6 @@ def compare_values(answer: str, reference: str) -> Agreement:
     >>> [str(compare_values(answer, "$645")) for answer in ("It was 645 dollars.", "645 €")]
     ['match', 'mismatch']
     """
-    if is_copy(answer, reference):
-        return Agreement.MATCH
     answer, reference = unify(answer), unify(reference)
     if len(answer) > LONGEST or len(reference) > LONGEST:
         return Agreement.NONE
@@ -136,27 +129,26 @@ def compare_values(answer: str, reference: str) -> Agreement:
     if _differ_in_symbols(*plain):
         return Agreement.MISMATCH
     formulas = is_formula(answer), is_formula(reference)
-    if not find_items(plain[1]) and not formulas[1]:
-        return Agreement.NONE
-    first, second = _numeric_value(answer), _numeric_value(reference)
-    if second and second.unit and any(_has_unit(x, second.unit) for x in _items(plain[0])):
-        return _compare_items(*plain)  # math-verify ignores units such as kJ/mol
-    equal = formulas_agree(answer, reference) if any(formulas) else None
+    second = _numeric_value(reference)
+    unit = second.unit.dimensions if second and second.unit else None
+    units = [x.unit.dimensions for x in _items(plain[0]) if isinstance(x, Number) and x.unit]
+    if not any(formulas) or unit in units:  # math-verify ignores units such as kJ/mol
+        return _compare_items(*plain)
+    equal, first = formulas_agree(answer, reference), _numeric_value(answer)
     if equal:
         return Agreement.MATCH
     if first and second:
         return _compare_numbers([first], [second])
-    if not any(formulas) or _is_number(plain[1]):
+    if _is_number(plain[1]):
         return _compare_items(*plain)
     return Agreement.MISMATCH if equal is False and all(formulas) else Agreement.NONE
 
 
 def _compare_choices(answer: str, reference: str) -> Agreement:
     """Compare the letters of options. An answer with other options too does not match."""
-    if re.fullmatch(r"\(?[a-jA-J]\)?\.?", answer):
-        chosen = {answer.strip("().").upper()}
-    elif CHOICES.fullmatch(answer.rstrip(".")):
-        chosen = set(re.findall(r"\b[A-J]\b", answer))
+    letters = answer.upper() if len(answer) < 5 else answer  # (b).
+    if CHOICES.fullmatch(letters.rstrip(".")):
+        chosen = set(re.findall(r"\b[A-J]\b", letters))
     else:
         chosen = {str(next(filter(None, x.groups()))).upper() for x in CHOICE.finditer(answer)}
     if not chosen:
@@ -167,8 +159,7 @@ def _compare_choices(answer: str, reference: str) -> Agreement:
 
 def _compare_items(answer: str, reference: str) -> Agreement:
     """Compare the numbers, dates and designators of plain texts."""
-    wanted, words = _items(reference), _has_words(reference)
-    found = _items(answer)
+    wanted, found, words = _items(reference), _items(answer), _has_words(reference)
     if not wanted or not found or len(wanted) * len(found) > MOST_PAIRS:
         return Agreement.NONE
     places = _find_all(found, wanted)
@@ -187,6 +178,19 @@ def _compare_items(answer: str, reference: str) -> Agreement:
     return Agreement.CONTAINED if words or others or counts else Agreement.MATCH
 
 
+def _find_all(found: Sequence[Item], wanted: Sequence[Item]) -> list[int] | None:
+    """Find the place of each wanted item, in order if possible. Return None if one is missing."""
+    places: list[int] = []
+    for item in wanted:
+        last = max(places[-1:], default=-1)
+        agreeing = {place for place, other in enumerate(found) if _agree(other, item)}
+        free = sorted(agreeing.difference(places), key=lambda place: (place < last, place))
+        if not free:
+            return None
+        places.append(free[0])
+    return places
+
+
 def _compare_numbers(found: Sequence[Item], wanted: Sequence[Item]) -> Agreement:
     """Decide whether items without agreement differ, or measurements differ by at most 1%."""
     if all(any(_agree(x, y) for x in found) for y in wanted):
@@ -197,22 +201,6 @@ def _compare_numbers(found: Sequence[Item], wanted: Sequence[Item]) -> Agreement
     return Agreement.MISMATCH if rivals else Agreement.NONE
 
 
-def _find_all(found: Sequence[Item], wanted: Sequence[Item]) -> list[int] | None:
-    """Find the place of each wanted item, in order if possible. Return None if one is missing."""
-    places: list[int] = []
-    for item in wanted:
-        agreeing = [
-            place
-            for place, other in enumerate(found)
-            if place not in places and _agree(other, item)
-        ]
-        if not agreeing:
-            return None
-        last = places[-1] if places else -1
-        places.append(next((place for place in agreeing if place > last), agreeing[0]))
-    return places
-
-
 def _agree(answer: Item, reference: Item) -> bool:
     """Return True if an item of an answer agrees with an item of the reference."""
     if isinstance(answer, Number) and isinstance(reference, Number):
@@ -220,71 +208,56 @@ def _agree(answer: Item, reference: Item) -> bool:
     if isinstance(answer, Date) and isinstance(reference, Number):
         return reference.year and answer.year == reference.value
     if isinstance(answer, Date) and isinstance(reference, Date):
-        return all(x == y for x, y in zip(_parts(answer), _parts(reference), strict=True) if y)
+        return all(x == y for x, y in zip(answer, reference, strict=True) if y)
     return answer == reference
 
 
-def _parts(date: Date) -> tuple[int | None, ...]:
-    return date.year, date.month, date.day
+def _unit_factor(answer: Number, reference: Number) -> Fraction | None:
+    """Return the ratio of two units, 1 if one is missing, and None for different dimensions."""
+    if answer.unit is None or reference.unit is None:
+        return Fraction(1)
+    same = answer.unit.dimensions == reference.unit.dimensions
+    return answer.unit.factor / reference.unit.factor if same else None
 
 
 def _numbers_agree(answer: Number, reference: Number) -> bool:
     """Compare two numbers by value, in units if both have one."""
-    factor = Fraction(1)
-    if answer.unit and reference.unit:
-        if answer.unit.dimensions != reference.unit.dimensions:
-            return False
-        factor = answer.unit.factor / reference.unit.factor
-    elif "%" in (
-        name for unit in (answer.unit, reference.unit) if unit for name, _ in unit.dimensions
-    ):
-        hundredth = Fraction(1, 100) if answer.unit else Fraction(100)
-        if _equal_or_rounded(answer, reference, hundredth):
-            return True
-    if _equal_or_rounded(answer, reference, factor):
-        return True
-    scales = answer.scale, reference.scale  # a table can be in millions
-    one_scale = scales[0] != scales[1] and Fraction(1) in scales
-    exact = min(answer.digits, reference.digits) >= 3
-    return one_scale and exact and _equal_or_rounded(answer, reference, scales[1] / scales[0])
+    factor = _unit_factor(answer, reference)
+    if factor is None:
+        return False
+    factors = [factor]
+    if {answer.unit, reference.unit} == {None, PERCENT}:
+        factors.append(Fraction(1, 100) if answer.unit else Fraction(100))
+    if {1} < {answer.scale, reference.scale} and min(answer.digits, reference.digits) >= 3:
+        factors.append(reference.scale / answer.scale)  # a table can be in millions
+    return any(_equal_or_rounded(answer, reference, factor) for factor in factors)
 
 
 def _equal_or_rounded(answer: Number, reference: Number, factor: Fraction) -> bool:
     value, step = answer.value * factor, answer.step * factor
     difference = 2 * abs(value - reference.value)
-    if not difference:
-        return True
     if step < reference.step:  # the answer has more digits
         return difference <= reference.step
-    return answer.digits >= 3 and reference.step < step and difference <= step
+    return not difference or (answer.digits >= 3 and reference.step < step and difference <= step)
 
 
 def _are_near(answer: Item, reference: Item) -> bool:
     """Return True for a measurement, with decimals or a unit, that differs by at most 1%."""
     if not (isinstance(answer, Number) and isinstance(reference, Number)) or reference.year:
         return False
-    if answer.unit and reference.unit and answer.unit.dimensions != reference.unit.dimensions:
+    factor = _unit_factor(answer, reference)
+    if factor is None:
         return False
-    factor = answer.unit.factor / reference.unit.factor if answer.unit and reference.unit else 1
     return 100 * abs(answer.value * factor - reference.value) <= abs(reference.value)
 
 
 def _is_rival(answer: Item, reference: Item) -> bool:
     """Return True if an item could be given instead of an item of the reference."""
-    if isinstance(reference, Number):
-        if isinstance(answer, Number):
-            return reference.year or not answer.year
-        return isinstance(answer, Date) and reference.year
+    if isinstance(answer, Number) and isinstance(reference, Number):
+        return reference.year or not answer.year
     if isinstance(answer, Date) and isinstance(reference, Date):
-        parts = zip(_parts(answer), _parts(reference), strict=True)
-        return any(x != y for x, y in parts if x and y)
+        return any(x != y for x, y in zip(answer, reference, strict=True) if x and y)
     return isinstance(answer, str) and isinstance(reference, str)
-
-
-def _has_unit(item: Item, unit: Unit) -> bool:
-    """Return True for a number with a unit of the same dimensions."""
-    found = item.unit if isinstance(item, Number) else None
-    return found is not None and found.dimensions == unit.dimensions
 
 
 def _is_number(text: str) -> bool:
@@ -305,11 +278,10 @@ def _numeric_value(text: str) -> Number | None:
 def _text_beside_items(text: str) -> str:
     """Remove items, the names of variables, and words such as "about"."""
     text = ASSIGNED.sub(lambda match: " " * len(match[0]), text)
-    pieces, position = [], 0
+    letters = list(text)
     for _, (start, end) in find_items(text):
-        pieces.append(text[position:start])
-        position = end
-    return APPROXIMATE.sub(" ", " ".join([*pieces, text[position:]]))
+        letters[start:end] = " " * (end - start)
+    return APPROXIMATE.sub(" ", "".join(letters))
 
 
 def _has_words(text: str) -> bool:
@@ -326,15 +298,14 @@ def find_items(text: str) -> tuple[tuple[Item, tuple[int, int]], ...]:
     items: list[tuple[Item, tuple[int, int]]] = []
     end = 0
     while match := ITEM.search(text, end):
-        start, end = match.start(), max(match.end(), match.start() + 1)
+        start, end = match.span()
         if match["date"]:
-            item: Item | None = _read_date(match["date"])
+            item: Item = _read_date(match["date"])
         elif name := match["version"] or match["name"]:
             item = re.sub("[-_]", "", name)
         else:
             item, end = _read_number(text, match)
-        if item is not None:
-            items.append((item, (start, end)))
+        items.append((item, (start, end)))
     return tuple(items)
 
 
@@ -354,27 +325,23 @@ def _read_date(text: str) -> Date | str:
     return Date(last, first, second) if second > 12 else f"{first}/{second}/{last}"
 
 
-def _read_number(text: str, match: re.Match[str]) -> tuple[Number | None, int]:
+def _read_number(text: str, match: re.Match[str]) -> tuple[Number, int]:
     """Read a match of NUMBER and the unit behind it. Return the number and its end."""
-    unit, end = find_unit(match["money"][-1]) if match["money"] else None, match.end()
-    if unit is None and not match["ordinal"]:
+    unit, end = find_unit(match["money"]) if match["money"] else None, match.end()
+    if unit is None:
         unit, end = read_unit(text, end)
-    value = _read_value(match)
-    if value is None:
-        return None, end
+    size, step, digits = _read_value(match)
     scale = Fraction(10) ** SCALES.get((match["scale"] or "").lower(), 0)
-    factor, (size, step, digits) = -scale if match["sign"] else scale, value
-    year = unit is None and re.fullmatch("1[0-9]{3}|20[0-9]{2}|2100", match[0]) is not None
+    factor = -scale if match["sign"] else scale
+    year = unit is None and re.fullmatch("1[0-9]{3}|20[0-9]{2}", match[0]) is not None
     counts = unit is None and re.match(r" [^\W\d_]{3}", text[end:]) is not None
     return Number(size * factor, step * scale, digits, unit, scale, year, counts), end
 
 
-def _read_value(match: re.Match[str]) -> tuple[Fraction, Fraction, int] | None:
-    """Return value, step and digits of a number without sign. Return None for huge numbers."""
+def _read_value(match: re.Match[str]) -> tuple[Fraction, Fraction, int]:
+    """Return value, step and digits of a number without sign."""
     power = int(match["ten"] or match["power"] or match["e"] or 0)
-    bottom = Fraction(match["bottom"] or match["divisor"] or 1)
-    if abs(power) > 400 or not bottom:
-        return None
+    bottom = Fraction(match["bottom"] or match["divisor"] or 1) or Fraction(1)
     if match["ten"]:
         return Fraction(10) ** power, Fraction(0), 3
     if match["whole"]:
@@ -382,24 +349,14 @@ def _read_value(match: re.Match[str]) -> tuple[Fraction, Fraction, int] | None:
     if match["words"]:
         words = re.split("[ -]", match["words"].lower())
         return Fraction(sum(WORD_VALUES[word] for word in words)), Fraction(0), 1
-    plain = _plain_digits(match["digits"])
-    if len(plain) > MOST_DIGITS:
-        return None
+    plain = match["digits"]
+    if re.search(r"^0,|\.\d{3},|\..*\.", plain):  # 0,75 and 1.234,5 and 1.234.567
+        plain = plain.replace(".", "").replace(",", ".")
+    plain = re.sub("[, '\u2019]", "", plain)
     digits = max(1, len(plain.replace(".", "").lstrip("0")))
-    step = (
-        Fraction(0) if match["divisor"] else Fraction(10) ** (power - len(plain.partition(".")[2]))
-    )
+    last = Fraction(10) ** (power - len(plain.partition(".")[2]))
+    step = Fraction(0) if match["divisor"] else last
     return Fraction(plain) * Fraction(10) ** power / bottom, step, digits
-
-
-def _plain_digits(text: str) -> str:
-    """Remove separators: 1,234.5 and 1.234,5 are 1234.5, and 1.234.567 is 1234567."""
-    decimal = re.fullmatch(r"([\d.]*),(\d+)", text)
-    if decimal and ("." in decimal[1] or decimal[1] == "0"):
-        text = decimal[1].replace(".", "") + "." + decimal[2]
-    elif text.count(".") > 1:
-        text = text.replace(".", "")
-    return re.sub("[, '\u2019]", "", text)
 
 
 def unify(text: str) -> str:
@@ -430,14 +387,10 @@ def is_copy(answer: str, reference: str) -> bool:
 
 
 def _is_same_word(first: str, second: str) -> bool:
-    if first == second:
-        return True
     letters = len(re.sub(r"[\W\d_]", "", first))
-    return (
-        first.casefold() == second.casefold()
-        and letters > 3
-        and not (first.isupper() or second.isupper())
-    )
+    capitals = first.isupper() or second.isupper()
+    same = letters > 3 and not capitals and first.casefold() == second.casefold()
+    return first == second or same
 
 
 def _differ_in_symbols(answer: str, reference: str) -> bool:

@@ -8,8 +8,10 @@ annotators confirm an answer (`python -m tools.answers fit`).
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from infolm_metric.answer_check.judge import Comparison, mean_support
+from infolm_metric.answer_check.statements import fraction, trigrams
 from infolm_metric.answer_check.values import Agreement
 
 LIKELY_CORRECT, UNCLEAR, LIKELY_WRONG = VERDICTS = ("likely correct", "unclear", "likely wrong")
@@ -34,19 +36,22 @@ def features(comparison: Comparison) -> dict[str, float]:
             "correctness": mean_support(comparison.correct),
             "f1": comparison.f1,
         }
-    agreement = {str(word): float(comparison.agreement == word) for word in Agreement}
-    del agreement[Agreement.NONE]
+    answer, reference = comparison.answer.words, comparison.reference.words
     same = comparison.agreement == Agreement.MATCH  # whatever the spelling
-    letters = 1.0 if same else comparison.letters
+    letters = 1.0 if same else fraction(trigrams(answer), trigrams(reference))
+    pairs = fraction(list(pairwise(answer)), list(pairwise(reference)))
+    mentions = comparison.mentions or comparison.complete
     # NLI models read values in other spellings as contradictions.
     lowest = 0.5 if same and comparison.recall < 1 else 0.0
     return {
         "constant": 1.0,
         "answer": _log_odds(max(comparison.complete[0].nli, lowest)),
-        "mention": letters * _log_odds(max(comparison.mention, lowest)),
+        "mention": letters * _log_odds(max(lowest, *(each.nli for each in mentions))),
         "letters": letters,
-        "pairs": 1.0 if same else comparison.pairs,
-        **agreement,
+        "pairs": 1.0 if same else pairs if len(reference) > 1 else comparison.recall,
+        "match": float(same),
+        "contained": float(comparison.agreement == Agreement.CONTAINED),
+        "mismatch": float(comparison.agreement == Agreement.MISMATCH),
         "veto": float(bool(comparison.veto) and comparison.agreement != Agreement.MISMATCH),
     }
 

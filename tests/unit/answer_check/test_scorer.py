@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from infolm_metric import AnswerCheckScorer, InputError
 from infolm_metric.answer_check.final_answer import plain_text
-from infolm_metric.answer_check.statements import split_statements
 from infolm_metric.answer_check.verdict import CAP, LIKELY_CORRECT, LIKELY_WRONG, UNCLEAR, VERDICTS
 from infolm_metric.models.nli import NLIModel
 from tests.model_families import SENTENCES
@@ -150,16 +149,13 @@ sentences = st.lists(st.sampled_from([f"{x[:-1]}." for x in SENTENCES]), min_siz
 
 @given(sentences, st.sampled_from(SENTENCES), st.integers(24, 40))
 @settings(max_examples=40)
-def test_windows_cover_every_statement_and_fit_into_the_limit(tiny, texts, hypothesis, limit):
+def test_long_texts_are_divided_into_statements(tiny, texts, hypothesis, limit):
     run = tiny.prepare(tiny.settings.replace(max_length=limit))
     answer = plain_text(" ".join(texts))
-    tokens = run.tokens([answer.plain, *answer.statements, hypothesis])
-    windows = run.windows(answer, hypothesis, tokens)
-    assert split_statements(" ".join(windows)) == answer.statements
-    sizes = run.tokens(windows)
-    longest = max(len(tokens[text]) for text in answer.statements)
-    room = limit - run.overhead - len(tokens[hypothesis])
-    assert all(len(sizes[window]) <= max(room, longest) for window in windows)
+    tokens = run.tokens([answer.plain, hypothesis])
+    fits = len(tokens[answer.plain]) + len(tokens[hypothesis]) + run.overhead <= limit
+    premises = run.premises(answer, hypothesis, tokens)
+    assert premises == ([answer.plain] if fits else answer.statements)
 
 
 def test_a_truncated_statement_is_reported_and_gets_no_verdict(bundled):

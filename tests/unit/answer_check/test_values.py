@@ -115,6 +115,9 @@ VALUES = [
     ("$4.2bn", "4.2 billion", M),
     ("30 cents", "$0.30", M),
     ("€5", "$5", X),
+    ("C$5", "US$5", X),
+    ("100 megabytes", "100 megabits", X),
+    ("3 days", "72 hours", M),
     ("94107 (or 94106)", "94107", C),
     ("We need 15 kg, but have 3 kg.", "12 kg", X),
     (
@@ -199,9 +202,9 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, TEXTS)
-def test_any_text_is_compared_and_matches_itself(answer, reference):
+def test_any_text_is_compared_and_agrees_with_itself(answer, reference):
     assert compare_values(answer, reference) in Agreement
-    assert compare_values(answer, answer) == M
+    assert compare_values(answer, answer) != X
 
 
 @pytest.mark.parametrize(
