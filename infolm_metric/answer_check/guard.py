@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import combinations
 
 from infolm_metric.answer_check.final_answer import Text, final_answer, plain_text
 from infolm_metric.answer_check.patterns import find_denial
@@ -34,13 +35,8 @@ def guard(answer: str, references: Sequence[str], prompt: str = "") -> float:
     text, expected = final_answer(answer), [plain_text(reference) for reference in references]
     if any(is_copy(text.source, reference.source) for reference in expected):
         return 1.0
-    factors = (
-        repetition(text, expected),
-        copied_prompt(text, prompt),
-        candidates(text, expected),
-        length(text, expected),
-    )
-    return math.prod(factors)
+    factors = (penalty(text, expected) for penalty in (repetition, candidates, length))
+    return copied_prompt(text, prompt) * math.prod(factors)
 
 
 def repetition(text: Text, references: Sequence[Text]) -> float:
@@ -100,12 +96,11 @@ def candidates(text: Text, references: Sequence[Text]) -> float:
         return CANDIDATES  # whatever the other statements assert
     wanted = {word for reference in references for word in reference.words}
     statements = [set(split_words(statement)) for statement in text.statements]
-    for statement in statements:
-        for other in statements:
-            common = len(statement & other) / max(1, len(statement | other))
-            new = (statement - other, other - statement)
-            if common >= SAME and all(new) and bool(new[0] & wanted) != bool(new[1] & wanted):
-                return CANDIDATES
+    for first, second in combinations(statements, 2):
+        common = len(first & second) / max(1, len(first | second))
+        new = (first - second, second - first)
+        if common >= SAME and all(new) and bool(new[0] & wanted) != bool(new[1] & wanted):
+            return CANDIDATES
     return 1.0
 
 
