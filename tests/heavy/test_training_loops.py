@@ -78,12 +78,14 @@ def pairs(tmp_path) -> Path:
     return write_lines(tmp_path / "pairs.jsonl", rows)
 
 
+@pytest.mark.parametrize("batches", [False, True])
 def test_trainer_logs_the_metric_and_keeps_the_best_checkpoint(
-    summarizer, pairs, tiny_bert, tmp_path
+    summarizer, pairs, tiny_bert, tmp_path, batches
 ):
     from tests.heavy import train_with_trainer
 
-    train_with_trainer.main(*map(str, (summarizer, pairs, tiny_bert, tmp_path / "out")))
+    arguments = map(str, (summarizer, pairs, tiny_bert, tmp_path / "out"))
+    train_with_trainer.main(*arguments, batch_eval_metrics=batches)
     log = json.loads((tmp_path / "out" / "log.json").read_text())
     evaluations = [entry for entry in log["log"] if "eval_loss" in entry]
     assert [entry["epoch"] for entry in evaluations][:4] == [1, 2, 3, 4]

@@ -22,7 +22,7 @@ from transformers import (
 from infolm_metric.integrations.transformers import compute_metrics
 
 
-def main(name, table, metric_model, folder):
+def main(name, table, metric_model, folder, **options):
     tokenizer = AutoTokenizer.from_pretrained(name)
     model = AutoModelForSeq2SeqLM.from_pretrained(name)
 
@@ -45,6 +45,7 @@ def main(name, table, metric_model, folder):
         report_to="none",
         use_cpu=True,
         disable_tqdm=True,
+        **options,
     )
     metrics = compute_metrics(tokenizer, args=arguments, model_name_or_path=metric_model)
     trainer = Seq2SeqTrainer(
