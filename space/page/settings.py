@@ -46,7 +46,7 @@ CONTROLS = {
         Path(__file__).with_name("settings.toml").read_text(encoding="utf-8")
     ).items()
 }
-NAMED_MEASURES = [(name, f"{TEXTS['measures'][name]} ({name})") for name in MEASURES]
+NAMED_MEASURES = [(name, f"{TEXTS['measures'].get(name, name)} ({name})") for name in MEASURES]
 CONTROLS["information_measure"] = replace(CONTROLS["information_measure"], values=NAMED_MEASURES)
 SHOWN = {name: control for name, control in CONTROLS.items() if control.shown}
 

@@ -18,6 +18,7 @@ from infolm_metric.answer_check.verdict import THRESHOLDS
 from infolm_metric.answer_check.verdict import VERDICTS as answer_verdicts
 from infolm_metric.commands.main import main
 from infolm_metric.core.baselines import Verdict
+from infolm_metric.core.results import WARNING_KINDS
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.measure_table import MEASURES
 from infolm_metric.metrics import METRICS, similarities
@@ -55,6 +56,12 @@ def test_every_metric_has_a_card_with_the_tested_gradio_version(metric):
     pins = (ROOT / "requirements.txt").read_text().split()
     assert (fields["sdk"], fields["app_file"]) == ("gradio", "app.py")
     assert f"gradio=={fields['sdk_version']}" in pins
+
+
+def test_demo_has_words_for_all_warnings_measures_and_metrics():
+    assert {*WARNING_KINDS} < {*appearance.TEXTS["warnings"]}
+    assert {*MEASURES} == {*appearance.TEXTS["measures"]}
+    assert {*METRICS} <= {*appearance.TEXTS["names"]}
 
 
 def test_no_component_renders_markup_from_visitors():
