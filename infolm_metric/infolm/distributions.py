@@ -7,7 +7,8 @@ identical regardless of batching and the other texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from dataclasses import dataclass, field
 from operator import attrgetter
 
@@ -272,7 +273,7 @@ def token_distribution(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
 
 
 def interpolate(
-    texts: Sequence[WeightedText], encodings: Mapping[Hashable, Tensor], weight: float
+    texts: Sequence[WeightedText], encodings: Mapping[Any, Tensor], weight: float
 ) -> Tensor:
     """Return log((1 - weight) p + weight m), float64 [texts, vocab]. m: see `token_distribution`.
 

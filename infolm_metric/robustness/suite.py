@@ -118,7 +118,7 @@ def _summarise(name: str, scores: np.ndarray) -> AttackResult:
     )
 
 
-def _mean(values: npt.ArrayLike) -> float | None:
+def _mean(values: np.ndarray | list[float]) -> float | None:
     """Return the mean, or None without values."""
     return float(np.mean(values)) if np.size(values) else None
 
