@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from infolm_metric.answer_check.judge import Comparison, Statement
+from infolm_metric.answer_check.judge import Comparison
 from infolm_metric.answer_check.values import Agreement
 from infolm_metric.core.results import Result
 
@@ -15,48 +15,32 @@ class Explanation:
     """Explanation of the score of an answer against one reference.
 
     Attributes:
-        answer: the final answer, without Markdown and LaTeX.
         score: the score, from 0 to 1.
         verdict: "likely correct", "unclear" or "likely wrong". None if there is no verdict.
         reason: the main reason for the score, in one sentence.
-        matched: words of the reference in the answer.
-        missing: other words of the reference.
-        complete: statements of the reference, with the answer as the premise.
-        correct: statements of the answer, with a long reference as the premise.
+        comparison: the final answer and the reference, and their statements with probabilities.
     """
 
-    answer: str
     score: float
     verdict: str | None
     reason: str
-    matched: Sequence[str]
-    missing: Sequence[str]
-    complete: Sequence[Statement]
-    correct: Sequence[Statement]
+    comparison: Comparison
 
     @classmethod
     def of(cls, comparison: Comparison, result: Result) -> Explanation:
         """Explain the result of a pair by its comparison."""
-        words, found = comparison.reference.words, set(comparison.answer.words)
-        withheld = f"There is no verdict ({result.reasons[0]})."
-        return cls(
-            comparison.answer.plain,
-            next(iter(result.scores.values()))[0],
-            result.verdicts[0],
-            withheld if result.reasons[0] else _reason(comparison),
-            [word for word in words if word in found],
-            [word for word in words if word not in found],
-            comparison.complete,
-            comparison.correct,
-        )
+        score, withheld = next(iter(result.scores.values()))[0], result.reasons[0]
+        reason = f"There is no verdict ({withheld})." if withheld else _reason(comparison)
+        return cls(score, result.verdicts[0], reason, comparison)
 
     def lines(self) -> Iterator[str]:
         """Yield the explanation as text."""
-        yield f"answer: {self.answer}"
+        pair = self.comparison
+        missing = [word for word in pair.reference.words if word not in pair.answer.words]
+        yield f"answer: {pair.answer.plain}"
         yield f"verdict: {self.verdict or 'none'} (score {self.score:.3f}). {self.reason}"
-        yield f"words of the reference in the answer: {' '.join(self.matched) or 'none'}"
-        yield f"missing words: {' '.join(self.missing) or 'none'}"
-        for side, statements in (("reference", self.complete), ("answer", self.correct)):
+        yield f"words of the reference that are not in the answer: {' '.join(missing) or 'none'}"
+        for side, statements in (("reference", pair.complete), ("answer", pair.correct)):
             for statement in statements:
                 e, n, c = statement.probabilities
                 values = f"e {e:.2f}, n {n:.2f}, c {c:.2f}"

@@ -17,7 +17,6 @@ DEEPEST = 6  # nested brackets
 FORMULA = re.compile(
     r"\\[a-zA-Z]|[\^=√∫∑π≤≥<>∪∩∈∧∨]|(?<=[\w)])\s?[+*]\s?(?=[\w(])|\w/[a-z(]|\w\(\w\)|\)\s?[,/]\s?\("
 )
-TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|operatorname)\s*\{([^{}]*)\}")
 # Constructs whose evaluation can take long: large powers, towers, factorials, sums and integrals.
 COSTLY = re.compile(
     r"\^\s*[{(]?\s*-?(?:\d{3}|[^{}()\s]{0,9}\^)|\^\s*\{[^{}]*[\^{(]|\*\*|\d{25}|!|[\])}]\s*\^\s*[{(]?\s*\d\d"
@@ -27,7 +26,7 @@ COSTLY = re.compile(
 
 def is_formula(text: str) -> bool:
     """Return True for a text with LaTeX or an operator, and few words."""
-    bare = re.sub(r"\\[a-zA-Z]+", " ", TEXT.sub(" ", text))
+    bare = re.sub(r"\\[a-zA-Z]+", " ", text)
     return bool(FORMULA.search(text)) and len(re.findall(r"[^\W\d_]{4,}", bare)) <= 2
 
 
@@ -65,7 +64,8 @@ def parse_formula(text: str) -> Any:
 
 def formulas_agree(answer: str, reference: str) -> bool | None:
     """Compare two formulas. Return None if one of them was not parsed."""
-    if re.search(r"(?<![\\a-zA-Z])[a-zA-Z]{3}", TEXT.sub(" ", reference)):
+    bare = re.sub(r"\\(?:text|math|operatorname)[a-z]{0,2}\s*\{[^{}]*\}", " ", reference)
+    if re.search(r"(?<![\\a-zA-Z])[a-zA-Z]{3}", bare):
         return None  # names such as hbar in plain text
     first, second = parse_formula(reference), parse_formula(answer)
     if first is None or second is None:

@@ -206,8 +206,8 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         `changed` overrides settings for this call.
 
         >>> explanation = AnswerCheckScorer().explain("It is not Rome.", "Rome")
-        >>> explanation.verdict != "likely correct", explanation.missing
-        (True, [])
+        >>> explanation.verdict != "likely correct", explanation.reason
+        (True, "'It is not Rome.' denies 'Rome', or offers it with others.")
         """
         check_text("answer", answer)
         check_text("reference", reference)
