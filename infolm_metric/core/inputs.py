@@ -39,7 +39,7 @@ Pair = tuple[str, list[str]]
 BLANK = {"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Candidates with their references.
 

@@ -402,16 +402,16 @@ class ModelHolder(Generic[M]):
         self, open: Callable[[M], Checkpoint], load: Callable[[Checkpoint, M], Any]
     ) -> None:
         self._open, self._load = open, load
-        self._checkpoint: tuple[Hashable, Checkpoint] | None = None
+        self._checkpoint: Checkpoint | None = None
         self._model: tuple[Hashable, Any] | None = None
         self.cache = TensorCache()
 
     def checkpoint(self, settings: M) -> Checkpoint:
         """Return the checkpoint named in the settings. Open it if it is not the current one."""
-        key = settings.model_name_or_path, settings.model_revision
-        if self._checkpoint is None or self._checkpoint[0] != key:
-            self._checkpoint = key, self._open(settings)
-        return self._checkpoint[1]
+        key, current = (settings.model_name_or_path, settings.model_revision), self._checkpoint
+        if current is None or (current.name, current.revision) != key:
+            current = self._checkpoint = self._open(settings)
+        return current
 
     def model(self, settings: M) -> Any:
         """Return the model for the settings. If it is not loaded, load it and clear the cache."""

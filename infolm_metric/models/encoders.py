@@ -55,7 +55,7 @@ class ModelWithHead:
         cls,
         checkpoint: Checkpoint,
         settings: ModelSettings,
-        heads: Heads,
+        heads: Heads | None = None,
         optional: str | None = None,
     ) -> Self:
         """Load a checkpoint's model. Weights may be missing if their names contain `optional`."""
@@ -66,7 +66,8 @@ class ModelWithHead:
             return cls(deterministic_linear(model), None, checkpoint, device)
         # Only the heads of `model` can be used afterwards.
         encoder = deterministic_linear(FastEncoder(model, FAMILIES[kind]))
-        return cls(deterministic_linear(heads[kind](model)), encoder, checkpoint, device)
+        head = heads[kind](model) if heads else nn.Identity()
+        return cls(deterministic_linear(head), encoder, checkpoint, device)
 
 
 def run_model(

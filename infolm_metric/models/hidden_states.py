@@ -6,22 +6,21 @@ hidden states of the token in the layers that the settings select.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import AutoModel, PreTrainedConfig
 from transformers.models.auto import modeling_auto as auto
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.core.settings import EncodingSettings
-from infolm_metric.models.checkpoints import Architecture, Checkpoint
+from infolm_metric.models.checkpoints import Architecture
 from infolm_metric.models.determinism import deterministic_inference, float64_device
-from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
+from infolm_metric.models.encoders import ModelWithHead, run_model
 from infolm_metric.models.tokenization import Template, Window, windows
 
 TOKEN_BYTES = 4  # approximate number of bytes per token
@@ -55,12 +54,6 @@ ENCODER = Architecture(
 
 class Encoder(ModelWithHead):
     """A loaded encoder in evaluation mode."""
-
-    @classmethod
-    def load_without_head(cls, checkpoint: Checkpoint, settings: EncodingSettings) -> Self:
-        """Load an encoder. The pooler may be missing, because no hidden state depends on it."""
-        no_heads: Heads = defaultdict(lambda: lambda model: nn.Identity())
-        return cls.load(checkpoint, settings, no_heads, optional="pooler")
 
     def states(self, ids: Sequence[Tensor], layers: Sequence[int]) -> list[Tensor]:
         """Return the hidden states of some layers, [rows, hidden] each. Index 0 means embeddings.

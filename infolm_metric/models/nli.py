@@ -84,7 +84,7 @@ class Labels:
         return "".join(places.get(index, "-") for index in range(3 if self.three_way else 2))
 
 
-def read_labels(model: str, id2label: dict[int, str], labels: tuple[str, ...] | None) -> Labels:
+def read_labels(model: str, id2label: dict[int, str], labels: Sequence[str] | None) -> Labels:
     """Find the output index of each label in a model's `id2label`, or in `labels`.
 
     The three names must begin with "entail", "neutral" and "contradict" (case-insensitive). Models
@@ -211,12 +211,13 @@ class NLIModel(ModelWithHead):
         return torch.from_numpy(np.asarray(rows, dtype=np.int64)).to(self.device)
 
 
-def load_nli(checkpoint: Checkpoint, settings: NLISettings, labels: Labels) -> NLIModel:
+def load_nli(checkpoint: Checkpoint, settings: NLISettings) -> NLIModel:
     """Load a checkpoint's model, and check that all of its weights are trained.
 
     Warn if the model misclassifies simple pairs or copies of factual sentences.
     """
     model = NLIModel.load(checkpoint, settings, CLASSIFIERS)
+    labels = read_labels(checkpoint.name, checkpoint.config.id2label, settings.labels)
     pairs = [(premise, hypothesis) for premise, hypothesis, _ in PROBES]
     sequences = list(join_pairs(checkpoint.tokenizer, pairs, checkpoint.limit))
     probabilities = model.probabilities(sequences, labels)

@@ -203,7 +203,8 @@ class HiddenStatesScorer(EncodingScorer[E]):
     perfect_score_label = "identical tokens"
 
     def load(self, checkpoint: Checkpoint, settings: E) -> Encoder:
-        return Encoder.load_without_head(checkpoint, settings)
+        # The pooler may be missing, because no hidden state depends on it.
+        return Encoder.load(checkpoint, settings, optional="pooler")
 
     def score_and_encode(
         self, candidate: str, reference: str, settings: E

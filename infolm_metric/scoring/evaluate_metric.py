@@ -8,7 +8,6 @@ import inspect
 import os
 import re
 import sys
-import threading
 from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, ClassVar
 
@@ -32,8 +31,6 @@ _FEATURES = [  # one reference per prediction, or a list of references
 # Sections of the docstring of a metric's module.
 _SECTIONS = re.compile(r"^(\w+):\n((?:(?!(?:Citation|Examples):$).*\n)*)", re.MULTILINE)
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
-# Lock of the added pairs of all metrics. Instances with a lock could not be pickled.
-_ADDED_LOCK = threading.Lock()
 _INPUTS_DESCRIPTION = """
 Args:
     predictions (list of str): the texts to score, at least one.
@@ -74,7 +71,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
                 'different pairs) or ranks="same" (each process has all pairs).'
             )
         self.scorer = self.scorer_type(**settings)
-        self._added: list[Pairs] = []
+        self._added: dict[Pairs, None] = {}  # by identity, as threads may add more
         super().__init__(config_name, **options)
         self.info.module_name = self.name
 
@@ -101,7 +98,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         To compute a fingerprint, `datasets` pickles all objects that a mapped function uses.
         Methods that evaluate has bound to this instance are omitted.
         """
-        state = {**self.__dict__, "_added": list(self._added), "scorer": copy.copy(self.scorer)}
+        state = {**self.__dict__, "_added": dict(self._added), "scorer": copy.copy(self.scorer)}
         return {name: value for name, value in state.items() if not inspect.ismethod(value)}
 
     def _info(self) -> evaluate.MetricInfo:
@@ -138,7 +135,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             if pair[name] is not None:
                 raise InputError(f"add got both {name.removesuffix('s')} and {name}. Pass one.")
         pair |= inputs
-        self._add(check_pairs([pair["predictions"]], [pair["references"]]))
+        self._added[check_pairs([pair["predictions"]], [pair["references"]])] = None
 
     def add_batch(
         self, *, predictions: object = None, references: object = None, **inputs: object
@@ -150,11 +147,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         (`inputs`).
         """
         check_names(inputs, INPUTS, "add_batch got an unknown argument")
-        self._add(check_pairs(predictions, references, allow_empty=True))
-
-    def _add(self, pairs: Pairs) -> None:
-        with _ADDED_LOCK:
-            self._added.append(pairs)
+        self._added[check_pairs(predictions, references, allow_empty=True)] = None
 
     def compute(
         self,
@@ -215,9 +208,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         if result is not None:
             # If warnings are errors, this raises, and the added pairs are kept.
             warn(result.counts)
-        scored = set(map(id, added))  # by identity, because an equal pair may have been added
-        with _ADDED_LOCK:
-            self._added[:] = [part for part in self._added if id(part) not in scored]
+        for part in added:
+            self._added.pop(part, None)
         return None if result is None else result.as_dict(return_scores, details)
 
 

@@ -32,7 +32,7 @@ class NLIScorer(ModelScorer[N]):
 
     def load(self, checkpoint: Checkpoint, settings: N) -> NLIModel:
         """Load the NLI model."""
-        return load_nli(checkpoint, settings, _labels(checkpoint, settings))
+        return load_nli(checkpoint, settings)
 
     def make_run(self, settings: N, baseline: Baseline | None, **fields: Any) -> NLIRun[N]:
         checkpoint = self.models.checkpoint(settings)
@@ -44,17 +44,11 @@ class NLIScorer(ModelScorer[N]):
             settings=settings,
             baseline=baseline,
             checkpoint=checkpoint,
-            labels=_labels(checkpoint, settings),
+            labels=read_labels(checkpoint.name, checkpoint.config.id2label, settings.labels),
             overhead=overhead,
             limit=limit,
             **fields,
         )
-
-
-def _labels(checkpoint: Checkpoint, settings: NLISettings) -> Labels:
-    """Find the label order in the settings or in the model's configuration."""
-    assert not isinstance(settings.labels, str)  # parsed by the settings
-    return read_labels(checkpoint.name, checkpoint.config.id2label, settings.labels)
 
 
 @dataclass(frozen=True, kw_only=True)
