@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeGuard, Union
 
 PLAIN = (bool, int, float, str)
+PLAIN = (bool, int, float, str)
 INPUTS = ("predictions", "references")
 # Mapping from names of inputs and settings in other libraries to names in infolm.
 NAMES_ELSEWHERE = {
@@ -181,11 +182,7 @@ def check_value(name: str, value: object, annotation: object, allowed: str = "")
         if _origin(kind) is tuple and _is_list(value):
             member = typing.get_args(kind)[0]
             return tuple(check_value(f"{name}[{i}]", part, member) for i, part in enumerate(value))
-        if (
-            isinstance(kind, type)
-            and kind not in (bool, int, float, str)
-            and isinstance(value, kind)
-        ):
+        if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
             return value
     raise InputError(
         f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}", setting=name

@@ -104,7 +104,7 @@ class NLIRun(Run[N]):
         if self.settings.long_text == "error":
             for candidate, reference, size in self.too_long(pairs, self.tokens(pairs.texts)):
                 raise InputError(
-                    f"two texts have {size} tokens together (or their longest sentences), more "
+                    f"two texts (or their longest sentences) have {size} tokens together, more "
                     f"than max_length={self.limit!r}: {candidate!r:.60} and {reference!r:.60}. "
                     "Shorten them, or use long_text='truncate'."
                 )
