@@ -67,52 +67,28 @@ def squared_distances(x, y):
     return ((x[:, None] - y[None]) ** 2).sum(-1)
 
 
-def transport_plan(a, b, cost):
-    """Compute the optimal plan [n, m] from masses a [n] to b [m] with HiGHS."""
+def transport_cost(a, b, cost):
+    """Compute the minimum cost of moving masses a [n] to b [m] with HiGHS."""
     n, m = cost.shape
     i, j = np.divmod(np.arange(n * m), m)
     equations = np.concatenate([i, n + j]), np.tile(np.arange(n * m), 2)
     sums = coo_array((np.ones(2 * n * m), equations), shape=(n + m, n * m)).tocsr()
     solution = linprog(cost.reshape(-1), A_eq=sums, b_eq=[*a, *b], method="highs")
     assert solution.status == 0, solution.message
-    return solution.x.reshape(n, m)
+    return float(solution.x @ cost.reshape(-1))
 
 
-def transport_cost(a, b, cost):
-    """Compute the minimum cost with HiGHS."""
-    return float((transport_plan(a, b, cost) * cost).sum())
-
-
-def literal_barycentre(layers, start=None):
+def literal_barycentre(layers, start=None, weights=None):
     """Compute the free-support barycenter of layers [layers, tokens, hidden] as the authors do.
 
     They call POT with float32 layers, uniform weights, and zeros as initial points.
     """
     count = layers.shape[1]
-    uniform = np.full(count, 1 / count)
+    weights = np.full(count, 1 / count) if weights is None else weights
     return ot.lp.free_support_barycenter(
         list(layers),
-        [uniform] * len(layers),
+        [weights] * len(layers),
         np.zeros(layers.shape[1:]) if start is None else start,
-        b=uniform,
+        b=weights,
         numItermax=1000,
     )
-
-
-def iterate_barycentre(layers, weights, start, steps=100):
-    """Iterate as Cuturi and Doucet (2014). Return the points and the size of the first step.
-
-    Each point moves to the mean, over the layers, of the points that receive its mass.
-    """
-    points, first = start, None
-    for _ in range(steps):
-        moved = np.zeros_like(points)
-        for layer in layers:
-            plan = transport_plan(weights, weights, squared_distances(points, layer))
-            moved += plan @ layer / weights[:, None] / len(layers)
-        step = float(((moved - points) ** 2).sum())
-        first = step if first is None else first
-        points = moved
-        if step < 1e-14:
-            break
-    return points, first

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import linear_sum_assignment
 
 from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs, squared_distance
@@ -43,6 +44,15 @@ def test_tied_costs_agree_with_another_solver():
             points = draw.integers(-1, 2, size=(count, 2)) / 2
             pair.append(WeightedPoints.of(points, np.log(weights)))
         assert squared_distance(*pair) == pytest.approx(least_cost(*pair), abs=1e-9)
+
+
+def test_uniform_point_sets_of_equal_size_are_matched_one_to_one():
+    draw = np.random.default_rng(2)
+    x, y = draw.normal(size=(2, 7, 3)) / 10
+    left, right = (WeightedPoints.of(points, np.log(np.full(7, 1 / 7))) for points in (x, y))
+    cost = squared_distances(x, y)
+    expected = cost[linear_sum_assignment(cost)].mean()
+    assert squared_distance(left, right) == pytest.approx(expected, abs=1e-15)
 
 
 POINTS = st.integers(1, 5).flatmap(

@@ -161,13 +161,6 @@ def test_all_parameters_are_registered_in_the_fast_model(family, tiny_models):
 # Precision
 
 
-@pytest.mark.parametrize("saved", ["float16", "bfloat16"])
-def test_half_precision_checkpoints_are_computed_in_float32(saved, tiny_models):
-    model = load(tiny_models("bert", dtype=saved))
-    assert {parameter.dtype for parameter in model.model.parameters()} == {torch.float32}
-    assert masked_logits(model, make_batches(model)[0]).dtype == torch.float32
-
-
 HALF = [*((family, "bfloat16") for family in FAST), ("bert", "float16")]
 
 

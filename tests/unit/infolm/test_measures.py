@@ -133,15 +133,6 @@ def test_values_agree_with_the_published_formulas_for_any_pair(pair, case, alpha
         assert saturated or abs(mpf(value) - exact) <= mpf("1e-10") * max(exact, 1)
 
 
-def test_fisher_rao_is_accurate_for_close_distributions():
-    x = noise(50, seed=1)
-    for distance in (1e-3, 1e-6, 1e-9):
-        y = x + distance * noise(50, seed=2)
-        value = compare("fisher_rao", x, y).item()
-        exact = literal("fisher_rao_distance", x, y, "none", {})
-        assert value == pytest.approx(float(exact), rel=1e-15 / distance + 1e-12)
-
-
 # Limits and relations between the measures
 
 
@@ -160,19 +151,6 @@ def test_formulas_are_continuous_through_their_singular_parameters():
 
 
 # Properties
-
-
-@pytest.mark.parametrize("symmetrize", SYMMETRIZATIONS)
-@pytest.mark.parametrize("name", MEASURES)
-@given(pair=logits(40.0))
-@settings(max_examples=10)
-def test_the_published_formulas_lie_between_zero_and_the_upper_bound(name, symmetrize, pair):
-    """Use 50 digits, because `compare` clips its values to the bounds."""
-    parameters = PARAMETERS.get(name, {})
-    sides = "none" if MEASURES[name].symmetric else symmetrize
-    exact = literal(name, *pair, sides, parameters)
-    largest = upper_bound(name, symmetrize=symmetrize, **parameters)
-    assert -1e-40 < exact <= mpf(largest) * (1 + mpf(10) ** -15)
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -18,59 +18,36 @@ def test_texts_that_a_model_cannot_judge_fail():
         assert_not_worse(texts, texts, texts)
 
 
-ANSWERS = [  # arguments of assert_answer, and part of the message
-    ((None, "Paris"), "answer must be a string, got None"),
-    ((["Paris"], "Paris"), "answer must be a string"),
-    ((5, "Paris"), "answer must be a string, got 5"),
-    (("Paris", None), "references must contain a text that is not blank, got None"),
-    (("Paris", []), "references must contain a text"),
-    (("Paris", ["", " "]), "references must contain a text"),
-    (("Paris", [3]), r"references\[0\] must be a string, got 3"),
-    (("Paris", np.array([1.5])), r"references\[0\] must be a string"),
-    (("Paris", "Paris", "unclear"), r"allow must be a list of strings, got the string 'unclear'"),
-    (("Paris", "Paris", ["unclaer"]), "unknown verdict in allow 'unclaer'. Did you mean"),
-    (("Paris", "Paris", [True]), "unknown verdict in allow True"),
-    (("Paris", "Paris", None), "allow must be a list of strings, got None"),
-]
 TEXTS = ["A cat sat."] * 10
-COMPARISONS = [  # arguments of assert_not_worse, and part of the message
-    ((None, TEXTS, TEXTS), "new must be a list of strings, got None"),
-    (("A cat sat.", TEXTS, TEXTS), "new must be a list of strings, got the string"),
-    ((TEXTS, [*TEXTS[1:], None], TEXTS), r"old\[9\] must be a string, got None"),
-    ((TEXTS, TEXTS, "A cat sat."), "references must be a list of strings"),
-    ((TEXTS, TEXTS, [*TEXTS[1:], []]), r"references\[9\]"),
-    ((TEXTS[1:], TEXTS, TEXTS), "at least 10, got 9, 10 and 10"),
-    ((TEXTS, TEXTS, TEXTS[1:]), "at least 10, got 10, 10 and 9"),
-    ((TEXTS[1:],) * 3, "at least 10, got 9, 9 and 9"),
-    (([],) * 3, "at least 10, got 0, 0 and 0"),
-    ((TEXTS, TEXTS, TEXTS, "bertscor"), "unknown metric 'bertscor'. Did you mean"),
-    ((TEXTS, TEXTS, TEXTS, ["bertscore"]), "unknown metric"),
+INVALID = [  # function, arguments, settings, and part of the message
+    (assert_answer, (None, "Paris"), {}, "answer must be a string, got None"),
+    (assert_answer, ("Paris", None), {}, "references must contain a text that is not blank"),
+    (assert_answer, ("Paris", ["", " "]), {}, "references must contain a text"),
+    (assert_answer, ("Paris", [3]), {}, r"references\[0\] must be a string, got 3"),
+    (assert_answer, ("Paris", "Paris", "unclear"), {}, "allow must be a list of strings, got the"),
+    (assert_answer, ("Paris", "Paris", ["unclaer"]), {}, "verdict in allow 'unclaer'. Did you"),
+    (assert_answer, ("Paris", "Paris", [True]), {}, "unknown verdict in allow True"),
+    (assert_answer, ("Paris", "Paris", None), {}, "allow must be a list of strings, got None"),
+    (assert_not_worse, ("A cat sat.", TEXTS, TEXTS), {}, "new must be a list of strings, got the"),
+    (assert_not_worse, (TEXTS, [*TEXTS[1:], None], TEXTS), {}, r"old\[9\] must be a string"),
+    (assert_not_worse, (TEXTS, TEXTS, "A cat sat."), {}, "references must be a list of strings"),
+    (assert_not_worse, (TEXTS, TEXTS, [*TEXTS[1:], []]), {}, r"references\[9\]"),
+    (assert_not_worse, (TEXTS[1:], TEXTS, TEXTS), {}, "at least 10, got 9, 10 and 10"),
+    (assert_not_worse, (TEXTS, TEXTS, TEXTS[1:]), {}, "at least 10, got 10, 10 and 9"),
+    (assert_not_worse, (TEXTS[1:],) * 3, {}, "at least 10, got 9, 9 and 9"),
+    (assert_not_worse, (TEXTS,) * 3, {"metric": "bertscor"}, "unknown metric 'bertscor'. Did you"),
+    (assert_not_worse, (TEXTS,) * 3, {"temprature": 2}, "unknown setting 'temprature'"),
+    (assert_not_worse, (TEXTS,) * 3, {"score": ["f1", "recall"]}, "score must be one name"),
+    (assert_not_worse, (TEXTS,) * 3, {"idf": "separate"}, "idf must not be 'separate'"),
 ]
-SETTINGS = [
-    ("bertscore", {"temprature": 2}, "unknown setting 'temprature'"),
-    ("bertscore", {"score": ["f1", "recall"]}, "score must be one name"),
-    ("baryscore", {"idf": "separate"}, "idf must not be 'separate'"),
-]
 
 
-@pytest.mark.parametrize(("arguments", "problem"), ANSWERS)
-def test_invalid_answers_are_rejected_before_a_model_is_loaded(no_model, arguments, problem):
-    with pytest.raises(InputError, match=problem):
-        assert_answer(*arguments)
-
-
-@pytest.mark.parametrize(("arguments", "problem"), COMPARISONS)
-def test_invalid_texts_are_rejected_before_a_model_is_loaded(no_model, arguments, problem):
-    with pytest.raises(InputError, match=problem):
-        assert_not_worse(*arguments)
-
-
-@pytest.mark.parametrize(("metric", "settings", "problem"), SETTINGS)
-def test_invalid_settings_are_rejected_before_a_model_is_loaded(
-    no_model, metric, settings, problem
+@pytest.mark.parametrize(("function", "arguments", "settings", "problem"), INVALID)
+def test_invalid_arguments_are_rejected_before_a_model_is_loaded(
+    no_model, function, arguments, settings, problem
 ):
     with pytest.raises(InputError, match=problem):
-        assert_not_worse(TEXTS, TEXTS, TEXTS, metric, **settings)
+        function(*arguments, **settings)
 
 
 def test_arrays_and_tuples_are_accepted():

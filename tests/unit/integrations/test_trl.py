@@ -7,17 +7,9 @@ import warnings
 
 import pytest
 
-from infolm_metric import (
-    AnswerCheckScorer,
-    BaryScorer,
-    BERTScorer,
-    InfoLMScorer,
-    InputError,
-    MENLIScorer,
-)
+from infolm_metric import AnswerCheckScorer, BERTScorer, InfoLMScorer, InputError
 from infolm_metric.integrations import trl
 from infolm_metric.integrations.trl import completion_text, reward
-from tests.counted_contexts import count_contexts
 from tests.toy import ToyScorer
 
 COMPLETIONS = ["a cat", "dogs", ""]
@@ -33,15 +25,7 @@ TEXTS = [
     ([{"role": "assistant", "content": [{"type": "reasoning", "text": "No?"}, "Yes."]}], "Yes."),
     ([{"role": "assistant", "content": "Yes."}, {"role": "tool", "content": "42"}], "Yes."),
     ([{"role": "assistant", "content": "It is 41."}, TOOL_CALL], ""),
-    (
-        [
-            {"role": "assistant", "content": "I guess it is 41."},
-            TOOL_CALL,
-            {"role": "tool", "content": "42"},
-            {"role": "assistant", "content": "It is 42."},
-        ],
-        "It is 42.",
-    ),
+    ([TOOL_CALL, {"role": "tool", "content": "42"}, {"content": "It is 42."}], "It is 42."),
 ]
 
 
@@ -62,7 +46,6 @@ INVALID_COMPLETIONS = [
     ({"role": "assistant", "content": "Yes."}, r"completions\[1\] must be .*list of messages"),
     (["Yes."], r"completions\[1\]\[0\] must be a message"),
     ([{"content": 5}], r"completions\[1\]\[0\]\['content'\] .*5"),
-    ([{"content": {"type": "text", "text": "Yes."}}], r"completions\[1\]\[0\]\['content'\]"),
     ([{"content": [5]}], r"completions\[1\]\[0\]\['content'\]\[0\] .*5"),
     ([{"content": [{"text": 5}]}], r"completions\[1\]\[0\]\['content'\]\[0\] .*5"),
 ]
@@ -87,12 +70,14 @@ def test_rows_without_a_reference_get_none_and_do_not_change_the_others(missing)
 
 
 @pytest.mark.filterwarnings("default:infolm")
-def test_a_batch_without_references_is_skipped_with_one_warning():
+def test_batches_without_references_are_skipped_with_one_warning_per_process():
     rewards = reward(ToyScorer())
     with warnings.catch_warnings(record=True) as records:
         warnings.simplefilter("always")
-        for references in NOTHING:
-            assert rewards(completions=["a", ""], reference=[references] * 2) == [None, None]
+        for count, references in enumerate(NOTHING, 1):
+            twin = pickle.loads(pickle.dumps(rewards))
+            values = twin(completions=["a"] * count, reference=[references] * count)
+            assert values == [None] * count
     assert [record.filename for record in records] == [__file__]
 
 
@@ -126,28 +111,19 @@ def test_rewards_are_the_scores_of_the_metric():
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer, BERTScorer, AnswerCheckScorer])
-def test_a_better_completion_has_a_higher_reward_for_every_metric(scorer_type, tiny_bert, tiny_nli):
-    is_pair_metric = scorer_type is AnswerCheckScorer
-    settings = {"model_name_or_path": tiny_nli() if is_pair_metric else tiny_bert}
-    settings |= {} if is_pair_metric else {"idf": False}
-    settings |= {BaryScorer: {"layers": 2}, BERTScorer: {"layer": 2}}.get(scorer_type, {})
-    scorer = scorer_type(**settings)
+@pytest.mark.parametrize(
+    ("scorer_type", "settings"), [(InfoLMScorer, {}), (BERTScorer, {"layer": 2})]
+)
+def test_a_better_completion_has_a_higher_reward_in_both_directions(
+    scorer_type, settings, tiny_bert
+):
+    scorer = scorer_type(model_name_or_path=tiny_bert, idf=False, **settings)
     completions, references = ["the cat sat", "it"], ["the cat sat"] * 2
     values = reward(scorer)(completions=completions, reference=references)
     assert values[0] > values[1]
     sign = 1 if scorer.higher_is_better else -1
     scores = scorer.score(completions, references)["scores"]
     assert values == pytest.approx([sign * score for score in scores], abs=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore:infolm")
-def test_references_are_encoded_once(tiny_bert, monkeypatch):
-    rewards = reward(InfoLMScorer(model_name_or_path=tiny_bert, idf=False))
-    rewards(completions=["it"], reference=["the cat sat"])
-    with count_contexts(monkeypatch) as contexts:
-        rewards(completions=["it sat"], reference=["the cat sat"])
-    assert len(contexts) == 3  # one per token of the completion
 
 
 def test_a_reward_can_be_pickled():
@@ -158,24 +134,6 @@ def test_a_reward_can_be_pickled():
 def test_trl_is_not_imported(monkeypatch):
     monkeypatch.setitem(sys.modules, "trl", None)  # importing it would fail
     assert "reward" in runpy.run_path(trl.__file__)
-
-
-@pytest.mark.filterwarnings("default:infolm")
-def test_a_warning_is_shown_once_per_process_regardless_of_its_counts(tiny_nli):
-    rewards = reward(MENLIScorer(model_name_or_path=tiny_nli()))
-    with warnings.catch_warnings(record=True) as records:
-        warnings.simplefilter("always")
-        for completions in (["", "a cat"], ["", ""], ["a", ""]):
-            rewards(completions=completions, reference=["a dog", "a cat"])
-            pickle.loads(pickle.dumps(rewards))
-    assert sum("are empty" in str(record.message) for record in records) == 1
-
-
-def test_the_task_source_takes_sources_from_the_column(tiny_nli):
-    scorer = MENLIScorer(model_name_or_path=tiny_nli(), task="source")
-    values = reward(scorer, "document")(completions=["a cat"], document=["the cat sat"])
-    expected = scorer.score(["a cat"], ["the cat sat"])
-    assert values == pytest.approx(expected["scores"]) and "|against:source|" in expected.signature
 
 
 REFUSED = [
@@ -217,13 +175,7 @@ GUARDED = [  # prompt, completion, reference, bounds of the factor
     ("Who?", "Jane Austen or Mary Shelley or Anne Bronte.", "Jane Austen", 0.0, 0.3),
     ("Who?", "Keats, Austen, Byron, Shelley, Scott", "Austen", 0.0, 0.3),
     ("Who wrote Emma?", "Who wrote Emma?", "Emma", 0.0, 0.0),
-    (
-        "Who?",
-        "Jane Austen. " + "This is so, as we all well know. " * 1 + "Of note. " * 200,
-        "Jane Austen",
-        0.0,
-        0.3,
-    ),
+    ("Who?", "Jane Austen. This is so, as we know. " + "Of note. " * 200, "Jane Austen", 0.0, 0.3),
 ]
 
 
