@@ -99,12 +99,6 @@ def assert_equal_means(means, expected):
     assert means == pytest.approx([*map(statistics.fmean, expected.scores.values())], abs=1e-6)
 
 
-def test_score_with_settings_as_arguments(scorer, expected):
-    result = type(scorer)().score(CANDIDATES, GROUPS, **values(scorer))
-    assert_equal_scores(result.scores, expected)
-    assert result.signature == expected.signature
-
-
 def test_stream(scorer, expected):
     rows = list(scorer.stream(list(zip(CANDIDATES, GROUPS, strict=True))))
     assert_equal_scores({name: [row[name] for row in rows] for name in rows[0]}, expected)

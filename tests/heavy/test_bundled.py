@@ -8,7 +8,7 @@ import torch
 from safetensors import safe_open
 from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 
-from infolm_metric import BaryScorer, InfoLMScorer, MENLIScorer
+from infolm_metric import BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from tests.paraphrases import PARAPHRASES
 from tests.reference_baryscore import ReferenceBaryScore
@@ -59,12 +59,15 @@ def test_weights_are_float16_safetensors_that_transformers_loads_completely(fold
     assert "is" in tokenizer.convert_ids_to_tokens(logits[0, position].topk(5).indices.tolist())
 
 
-def test_paraphrases_are_closer_than_unrelated_sentences(scorer):
+@pytest.mark.parametrize("scorer_type", [InfoLMScorer, BaryScorer, BERTScorer])
+def test_paraphrases_are_closer_than_unrelated_sentences(scorer_type):
     """Require at least 95 of 100 paraphrases to be closer than the paraphrase on the next line."""
+    scorer = scorer_type(model_name_or_path="bundled")
     texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
-    unrelated = paraphrases[1:] + paraphrases[:1]
-    scores = [scorer.score(candidates, texts)["scores"] for candidates in (paraphrases, unrelated)]
-    assert len(texts) == 100 and np.less(*scores).sum() >= 95
+    sides = paraphrases, paraphrases[1:] + paraphrases[:1]
+    near, far = (scorer.score(candidates, texts)["scores"] for candidates in sides)
+    closer = np.greater if scorer.higher_is_better else np.less
+    assert len(texts) == 100 and closer(near, far).sum() >= 95
 
 
 @pytest.mark.filterwarnings("ignore:infolm")

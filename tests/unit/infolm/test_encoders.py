@@ -1,11 +1,9 @@
 """Masked language models of every family, compared with transformers."""
 
-import shutil
 from unittest import mock
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from torch.nn.modules.module import register_module_forward_hook
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging
@@ -177,15 +175,6 @@ def test_half_precision_is_as_accurate_as_in_transformers(family, dtype, tiny_mo
 # Unusable checkpoints
 
 
-def remove_weight(folder, target, name):
-    shutil.copytree(folder, target)
-    weights = load_file(target / "model.safetensors")
-    del weights[name]
-    save_file(weights, target / "model.safetensors", metadata={"format": "pt"})
-    return target
-
-
-BIAS = "cls.predictions.bias"
 NO_MASK = {"file": "tokenizer_config.json", "mask_token": None}
 NO_MASK |= {"tokenizer_class": "PreTrainedTokenizerFast"}
 NARROW = {"file": "config.json", "intermediate_size": 48}
@@ -193,7 +182,6 @@ UNFIT = {
     "has no mask token": lambda models, to: edit_copy(models("bert"), to, **NO_MASK),
     "is a gpt2 model, which has no masked-LM head": lambda models, to: models("gpt2"),
     "lacks 6 weights .*masked-LM head is missing": lambda models, to: models("bert-without-head"),
-    f"lacks 2 weights of .*{BIAS}": lambda models, to: remove_weight(models("bert"), to, BIAS),
     "dense.* is missing or does not fit": lambda models, to: edit_copy(
         models("bert"), to, **NARROW
     ),

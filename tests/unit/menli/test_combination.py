@@ -1,5 +1,7 @@
 """Combination of MENLI with another metric's scores, scaled as in the authors' code."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,17 +32,12 @@ def test_constant_scores_are_scaled_to_one_half_and_arrays_are_accepted():
     assert type(by_arrays) is list and by_arrays == pytest.approx([0.0, 1.0])
 
 
-NAN, INFINITY = float("nan"), float("inf")
-
-
 INVALID = [
     ([0.5], [0.5], 0.2, "nli_scores must be a list of at least 2"),
     ({"e": [0.5, 0.1]}, [0.5, 0.1], 0.2, r"nli_scores must be a list.*result.scores\['e'\]"),
-    (["0.5", "0.1"], [0.5, 0.1], 0.2, r"nli_scores\[0\] must be a number.*Pass scores such as"),
     ([0.5, 0.1], [[0.5], [0.1, 1]], 0.2, r"other_scores\[0\] must be a number"),
     ([0.5, 0.1], [0.5, 0.1, 0.2], 0.2, "equal length, got 2 and 3"),
-    ([0.5, NAN], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite"),
-    ([0.5, 0.1], [-INFINITY, 0.1], 0.2, r"other_scores\[0\] must be finite"),
+    ([0.5, math.nan], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite"),
     ([0.5, 0.1], [0.5, 0.1], 1.1, "nli_weight must be between 0 and 1, got 1.1"),
     ([0.5, 0.1], [0.5, 0.1], "0.5", "nli_weight must be a number, got '0.5'"),
 ]

@@ -89,15 +89,6 @@ def test_a_task_sets_defaults_and_explicit_values_win(scorer, model, task, overr
     assert scorer.signature(**values) == expected
 
 
-@pytest.mark.parametrize(("first", "second"), list(product(TASKS, TASKS)))
-def test_another_task_replaces_all_values_that_are_not_explicit(first, second):
-    for override in ({}, {"direction": "rh"}, {"combine_with": "baryscore", "formula": "e-n"}):
-        settings = MENLISettings(task=first, **override)
-        assert settings.replace(task=second) == MENLISettings(task=second, **override)
-    changed = MENLISettings(task=first, direction="rh").replace(direction=None)
-    assert changed == MENLISettings(task=first)
-
-
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_of_a_call_gives_the_scores_of_its_settings(scorer, model, task):
     expected = scorer.score(**PAIRS, **explicit(task, {}))
