@@ -17,6 +17,8 @@ TWO_SCORES = InfoLMSettings(information_measure=["l1", "l2"])
 
 
 INVALID = [
+    ({"task": "sumary"}, "unknown task 'sumary'. Did you mean 'summary'"),
+    ({"task": "summary", "combine_baseline": "some.baseline"}, "some.baseline"),
     ({"formula": "c-e"}, "unknown formula 'c-e'. Known: 'e', '-c'"),
     ({"formula": ["e", 1]}, r"formula\[1\] must be .* got 1"),
     ({"nli_weight": 1.5, "combine_with": "infolm"}, "nli_weight must be between .* got 1.5"),

@@ -101,19 +101,6 @@ def test_a_task_of_a_call_gives_the_scores_of_its_settings(scorer, model, task):
             assert result["scores"] == pytest.approx(expected["scores"], abs=1e-6)
 
 
-REFUSED = [
-    ({"task": "sumary"}, "unknown task 'sumary'. Did you mean 'summary'"),
-    ({"task": "summary", "nli_weight": 0.5}, "requires a combination"),
-    ({"task": "summary", "combine_baseline": "some.baseline"}, "some.baseline"),
-]
-
-
-@pytest.mark.parametrize(("values", "message"), REFUSED)
-def test_settings_that_contradict_a_task_are_rejected(values, message):
-    with pytest.raises(InputError, match=message):
-        MENLISettings(**values)
-
-
 def test_the_argument_sources_is_rejected_with_a_remedy(scorer, model, no_model):
     calls = [
         lambda: scorer.score(["a"], ["b"], sources=["c"]),
