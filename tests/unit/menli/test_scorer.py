@@ -207,7 +207,7 @@ INVALID = [
     (LABELS, {"labels": ("entailment", "not_entailment")}, "labels of the 3 outputs"),
     (LABELS, {"max_length": 4}, "max_length must be at least 5 .* 3 special .* got 4"),
     (LABELS, {"max_length": 41}, "max_length must be .* at most 40, .* got 41"),
-    (LABELS, {"long_text": "error"}, "tokens together, more than max_length=40: .* long_text"),
+    (LABELS, {"long_text": "error"}, "tokens together.* more than max_length=40.* long_text"),
 ]
 
 
