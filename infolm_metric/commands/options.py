@@ -121,7 +121,7 @@ def read_settings(name: str, arguments: argparse.Namespace, **defaults: object) 
         if (value := values.get(field.name)) is not None:
             single = field.name == settings.names_field and len(value) == 1
             defaults[field.name] = value[0] if single else value
-    return _check_used(settings.of(**defaults), arguments)
+    return settings.of(**defaults)
 
 
 def read_models(arguments: argparse.Namespace) -> dict[str, str]:
@@ -144,22 +144,6 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
             )
         models[metric] = model
     return models
-
-
-def _check_used(settings: Settings, arguments: argparse.Namespace) -> Settings:
-    """Return the settings. Raise InputError if the requested scores do not use an argument.
-
-    infolm baseline has no option for scores, because it computes all of them.
-    """
-    if hasattr(arguments, settings.names_field):
-        for name in sorted(settings.unused):
-            if getattr(arguments, name, None) is not None:
-                raise InputError(
-                    f"{name} is not used by {', '.join(settings.names)}. Omit it, or select a "
-                    "score that uses it.",
-                    setting=name,
-                )
-    return settings
 
 
 def make_scorer(settings: Settings) -> Scorer:

@@ -118,11 +118,6 @@ class Settings:
         return False
 
     @property
-    def unused(self) -> frozenset[str]:
-        """Names of the settings that the requested scores do not use."""
-        return frozenset()
-
-    @property
     def idf_sides(self) -> tuple[str, ...]:
         """Sides (candidates, references) whose documents are counted for IDF weights."""
         sides = {"references": ("references",), "separate": ("candidates", "references")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -129,11 +129,6 @@ def _questions(prompts: object, size: int) -> list[str]:
         raise InputError(
             f"prompts and completions must have the same length, got {len(prompts)} and {size}"
         )
-    for row, prompt in enumerate(prompts):
-        if not isinstance(prompt, str | list | tuple):
-            raise InputError(
-                f"prompts[{row}] must be a string or a list of messages, got {prompt!r:.60}"
-            )
     return [
         _last_text(prompt, f"prompts[{row}]", ("user", None)) for row, prompt in enumerate(prompts)
     ]
@@ -149,21 +144,19 @@ def completion_text(completion: object, name: str = "completion") -> str:
     >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])
     'Yes.'
     """
-    if isinstance(completion, str):
-        check_text(name, completion)
-        return completion
-    if not isinstance(completion, list | tuple):
-        raise InputError(
-            f"{name} must be a string or a list of messages, such as "
-            f'[{{"role": "assistant", "content": "Yes."}}], got {completion!r:.60}'
-        )
     return _last_text(completion, name, (None, "assistant"))
 
 
-def _last_text(messages: str | Sequence[object], name: str, roles: tuple[str | None, ...]) -> str:
+def _last_text(messages: object, name: str, roles: tuple[str | None, ...]) -> str:
     """Return a string, or the text of the last message whose role is one of `roles`."""
     if isinstance(messages, str):
+        check_text(name, messages)
         return messages
+    if not isinstance(messages, list | tuple):
+        raise InputError(
+            f"{name} must be a string or a list of messages, such as "
+            f'[{{"role": "assistant", "content": "Yes."}}], got {messages!r:.60}'
+        )
     last = ""
     for index, message in enumerate(messages):
         label = f"{name}[{index}]"

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
-from importlib.resources import files
 from typing import Any
 
 import torch
 
-from infolm_metric import IDF
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.document_counts import tokenizer_fingerprint
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.infolm.measure_table import MEASURES
+from infolm_metric.robustness.words import FUNCTION_WORDS
 
 from .appearance import TEXTS, bars, code, details, items, number, section, side_by_side, table
 from .reproduction import command_of, python_of
@@ -30,7 +27,6 @@ SHOWN_WORDS = 8  # predicted words shown per text
 GUESSES = 5  # predicted words shown per masked token
 SHOWN_TOKENS = 6  # masked tokens shown per text. The others are shown on request
 CONTEXT = 2  # tokens shown on each side of a masked token
-FUNCTION_WORDS = 2.0  # IDF in English texts below which words are not shown: "an", "as", "on"
 
 
 def draw(_: Any, answer: Any) -> tuple[list[str], str]:
@@ -53,10 +49,9 @@ def draw(_: Any, answer: Any) -> tuple[list[str], str]:
 
 def _draw_infolm(answer: Any, explanation: Any) -> str:
     """Explain an InfoLM score: all measures, predictions, contributions and masked tokens."""
-    rarity = _rarity(answer.run.scorer)
     texts = {"Candidate": explanation.candidate, "Reference": explanation.reference}
     paths = [_draw_path(side, text, explanation.vocabulary) for side, text in texts.items()]
-    predictions = _draw_predictions(texts, explanation, rarity)
+    predictions = _draw_predictions(texts, explanation.vocabulary)
     charts = section("infolm", "predictions", predictions)
     charts += section("infolm", "view", items(explanation.lines()))
     parts = _draw_measures(answer), f"<div>{charts}</div>"
@@ -92,14 +87,14 @@ def _draw_measures(answer: Any) -> str:
     )
 
 
-def _draw_predictions(texts: Any, explanation: Any, rarity: torch.Tensor) -> str:
+def _draw_predictions(texts: Any, vocabulary: list[str]) -> str:
     """Return two charts of the most probable content words of both texts."""
+    is_content = [x.strip("#").isalnum() and x not in FUNCTION_WORDS for x in vocabulary]
     words = {}
     for side, text in texts.items():
-        p = text.log_distribution.exp()
-        indices = (p * rarity).topk(SHOWN_WORDS).indices
-        indices = indices[p[indices].argsort(descending=True)].tolist()
-        words[side] = [(explanation.vocabulary[i], float(p[i]), side.lower()) for i in indices]
+        top = (text.log_distribution.exp() * torch.tensor(is_content)).topk(SHOWN_WORDS)
+        pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
+        words[side] = [(vocabulary[index], p, side.lower()) for index, p in pairs]
     highest = max(p for rows in words.values() for _, p, _ in rows)
     return side_by_side(*(bars(side, rows, highest) for side, rows in words.items()))
 
@@ -117,24 +112,6 @@ def _draw_path(side: str, text: Any, vocabulary: list[str]) -> str:
     head, rest = rows[:SHOWN_TOKENS], rows[SHOWN_TOKENS:]
     more = details(f"{len(rest)} more tokens", table(columns, rest, side)) if rest else ""
     return f"<div>{table(columns, head, side)}{more}</div>"
-
-
-@functools.cache
-def _rarity(scorer: Any) -> torch.Tensor:
-    """Return each vocabulary entry's squared IDF in English texts, [vocab], or 1 if unavailable.
-
-    It is squared because a function word can be a hundred times as probable as a content word.
-    """
-    tokenizer = scorer.tokenizer
-    english = IDF.load(str(files("infolm_metric.bundled") / "idf.json"))
-    if tokenizer_fingerprint(tokenizer) != english.tokenizer:
-        return torch.ones(())
-    weights = torch.tensor(english.weights) ** 2
-    weights[weights < FUNCTION_WORDS**2] = 0
-    names = tokenizer.convert_ids_to_tokens(list(range(len(weights))))
-    weights[[not name.strip("#").isalnum() for name in names]] = 0  # punctuation
-    weights[tokenizer.all_special_ids] = 0  # no corpus contains them, so their IDF is the highest
-    return weights
 
 
 def relations(run: Any, candidate: str, reference: str) -> list[list[float]]:

@@ -78,25 +78,6 @@ def test_warnings_name_flags(infolm):
     assert code == 0 and "--long-text" in errors and "long_text" not in errors
 
 
-# Settings without effect
-
-
-UNUSED = [
-    ("--alpha=0.5", []),
-    ("--beta=0.5", ["-m", "kl", "-m", "l1"]),
-    ("--symmetrize=jeffreys", ["-m", "l1"]),
-]
-WITH_SCORES = ["score a b", "compare sys.txt ref2.txt -r ref.txt", "correlate -", "robustness -"]
-WITH_SCORES += ["select -", "estimate -"]
-
-
-@pytest.mark.parametrize("command", WITH_SCORES)
-@pytest.mark.parametrize(("flag", "measures"), UNUSED)
-def test_options_that_no_measure_uses_are_rejected(infolm_error, command, flag, measures):
-    errors = infolm_error(*command.split(), *measures, flag)
-    assert f"{flag.partition('=')[0]} is not used by " in errors
-
-
 # Options that are repeated, empty or not a number
 
 
