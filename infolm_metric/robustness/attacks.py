@@ -17,7 +17,7 @@ from random import Random
 from infolm_metric.core.checks import check_known, check_whole
 from infolm_metric.core.inputs import check_text
 from infolm_metric.robustness import grammar, words
-from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text, match_case
+from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text
 
 ATTACK_KINDS = ADEQUACY, FLUENCY = "adequacy", "fluency"
 
@@ -88,14 +88,15 @@ def _is_passive(text: Text, index: int) -> bool:
 
 def _find_adjectives(text: Text) -> list[int]:
     """Return the indices of adjectives before a noun."""
-    indices = []
-    for index in text.words:
-        word, after = text.tokens[index], text.lower(index + 1)
-        adjective = {"ADJ"} <= {*grammar.lemmas_by_pos(word)} <= {"ADJ", "NOUN"} and word.islower()
-        noun_follows = "NOUN" in grammar.lemmas_by_pos(after) and not text.is_capitalised(index + 1)
-        if adjective and noun_follows and word not in EXCLUDED_ADJECTIVES:
-            indices.append(index)
-    return indices
+    return [
+        index
+        for index in text.words
+        if text.tokens[index].islower()
+        and text.tokens[index] not in EXCLUDED_ADJECTIVES
+        and {"ADJ"} <= {*grammar.lemmas_by_pos(text.tokens[index])} <= {"ADJ", "NOUN"}
+        and "NOUN" in grammar.lemmas_by_pos(text.lower(index + 1))
+        and not text.is_capitalised(index + 1)
+    ]
 
 
 def _replace_word(
@@ -112,15 +113,15 @@ def _replace_word(
     index = random.choice(indices)
     word = parsed.tokens[index]
     tag, lemma = grammar.find_tag(word, part), grammar.lemmas_by_pos(word)[part]
-    forms = (grammar.inflect(entry, part, tag) for entry in POOLS[part] if tag and entry != lemma)
-    choices = [form for form in forms if form]
+    entries = [entry for entry in POOLS[part] if entry != lemma] if tag else []
+    choices = [form for entry in entries for form in grammar.inflect(entry, tag)[:1]]
     if not choices:
         return None
     replacement = random.choice(choices)
     edits = {index: f"{word} and {replacement}" if join else replacement}
     if parsed.lower(index - 1) in ("a", "an") and not join:
         article = grammar.choose_article(replacement)
-        edits[index - 1] = match_case(article, parsed.tokens[index - 1][0])
+        edits[index - 1] = article.capitalize() if parsed.is_capitalised(index - 1) else article
     return parsed.replace(edits)
 
 
@@ -271,7 +272,7 @@ def swap_pronouns(text: str, random: Random) -> str | None:
             continue
         possessive = after[:1].isalnum() and after not in FUNCTION_WORDS
         pronoun = POSSESSIVES[word][not possessive] if word in POSSESSIVES else words.PRONOUNS[word]
-        edits[index] = match_case(pronoun, "X" if opens else "x")
+        edits[index] = pronoun.capitalize() if opens else pronoun
     return parsed.replace(edits)
 
 

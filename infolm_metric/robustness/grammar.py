@@ -6,7 +6,7 @@ Functions return False or None for ambiguous words, so that attacks skip them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 import lemminflect
@@ -35,25 +35,14 @@ def lemmas_by_pos(word: str) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=1 << 16)
-def find_forms(lemma: str, part: str) -> Mapping[str, Sequence[str]]:
-    """Return a lemma's inflected forms by tag.
+def inflect(lemma: str, tag: str) -> tuple[str, ...]:
+    """Return a lemma's forms for a tag in the dictionary, the most common one first.
 
-    >>> find_forms("city", "NOUN")["NNS"]
-    ('cities',)
+    >>> inflect("measure", "VBD"), inflect("wooden", "JJS")
+    (('measured',), ())
     """
-    forms_by_tag: dict[str, Sequence[str]] = lemminflect.getAllInflections(lemma, upos=part)
-    if "VBD" in forms_by_tag:  # the dictionary omits a participle that equals the past tense
-        forms_by_tag.setdefault("VBN", forms_by_tag["VBD"])
-    return forms_by_tag
-
-
-def inflect(lemma: str, part: str, tag: str) -> str | None:
-    """Return a lemma's most common form for a tag, or None if the dictionary has none.
-
-    >>> inflect("measure", "VERB", "VBD"), inflect("wooden", "ADJ", "JJS")
-    ('measured', None)
-    """
-    return next(iter(find_forms(lemma, part).get(tag, ())), None)
+    forms: tuple[str, ...] = lemminflect.getInflection(lemma, tag, inflect_oov=False)
+    return forms
 
 
 def find_tag(word: str, part: str) -> str | None:
@@ -63,7 +52,7 @@ def find_tag(word: str, part: str) -> str | None:
     ('NNS', 'VBD', None)
     """
     lemma = lemmas_by_pos(word).get(part)
-    tags = [tag for tag in TAGS[part] if lemma and inflect(lemma, part, tag) == word]
+    tags = [tag for tag in TAGS[part] if lemma and word in inflect(lemma, tag)[:1]]
     return tags[0] if len(tags) == 1 or tags == ["VBD", "VBN"] else None
 
 
@@ -149,7 +138,7 @@ def is_participle(word: str) -> bool:
     """Return whether a word can only be a past participle, unlike "run", which is also a noun."""
     lemmas = lemmas_by_pos(word)
     verb = lemmas.get("VERB", word)
-    return verb != word and "NOUN" not in lemmas and word in find_forms(verb, "VERB").get("VBN", ())
+    return verb != word and "NOUN" not in lemmas and word in inflect(verb, "VBN")
 
 
 def is_base(word: str) -> bool:

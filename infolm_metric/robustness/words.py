@@ -91,17 +91,6 @@ class Text:
         return self.tokens[index] in "!?" or (self.tokens[index] == "." and not initial)
 
 
-def match_case(word: str, model: str) -> str:
-    """Return the word with the capitalization of another word.
-
-    >>> match_case("lamp", "Table"), match_case("lamp", "TABLE"), match_case("lamp", "table")
-    ('Lamp', 'LAMP', 'lamp')
-    """
-    if len(model) > 1 and model.isupper():
-        return word.upper()
-    return word[0].upper() + word[1:] if model[0].isupper() else word
-
-
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
 # Lists of words by name, described in words.toml.
