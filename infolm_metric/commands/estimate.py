@@ -105,18 +105,15 @@ def _estimate(
     subjects = [*combinations(rows, 1), *combinations(rows, 2)]
     estimates: list[Estimate] = []
     for criterion, subject, metric in product(ratings.human, subjects, grids):
-        sides = (ratings.human[criterion], grids[metric])
-        human, scores = (_difference(np.atleast_2d(grid), subject) for grid in sides)
+        sides = [np.atleast_2d(grid) for grid in (ratings.human[criterion], grids[metric])]
+        human, scores = (grid[subject[0]] for grid in sides)
+        if len(subject) == 2:
+            human, scores = (grid[subject[0]] - grid[subject[1]] for grid in sides)
         present = ~np.isnan(scores)  # a system may have no row for a sample
         estimate = estimate_mean(human[present], scores[present])
         estimates.append((tuple(systems[row] for row in subject), criterion, metric, estimate))
     means = [row for row in estimates if len(row[0]) == 1]
     return means, [row for row in estimates if len(row[0]) == 2]
-
-
-def _difference(grid: np.ndarray, subject: Sequence[int]) -> np.ndarray:
-    """Return the scores of a system, or the differences between two systems."""
-    return grid[subject[0]] - grid[subject[1]] if len(subject) == 2 else grid[subject[0]]
 
 
 def _warn_of_few(counts: list[int]) -> None:

@@ -89,7 +89,7 @@ class Ratings:
 def read_ratings(
     rows: object,
     *,
-    criteria: Sequence[str] | None = (),
+    criteria: Sequence[str] = (),
     metrics: Sequence[str] = (),
     system_column: str | Literal[False] | None = None,
     id_column: str | None = None,
@@ -106,7 +106,7 @@ def read_ratings(
     Args:
         rows: a file name, or an iterable with one dictionary per row.
         criteria: names of human scores to read, in `human` or in columns (default: all names in
-            `human`), or None to read none.
+            `human`).
         metrics: names of other metrics' scores to read, in `metrics` or in columns (default: all
             names in `metrics`).
         system_column: column of systems (default: "system"), or False to treat all rows as
@@ -135,7 +135,7 @@ def read_ratings(
     """
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
     table = list(_locate_rows(rows))
-    used = {*(criteria or ()), *metrics, candidate_column, *reference_columns}
+    used = {*criteria, *metrics, candidate_column, *reference_columns}
     columns = [name for name in _columns(table) if name not in used - {"system", "id"}]
     system = _find_system(file, columns, system_column)
     sample = id_column or ("id" if system or "id" in columns else None)
@@ -148,9 +148,8 @@ def read_ratings(
             skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
             unit = f"values of {name!r}" if system else "texts"
             raise InputError(f"{file}need at least two {unit}, got {len(values)}{skipped}.")
-    scores = {"human": {}, "metrics": _read_scores(table, "metrics", metrics)}
-    if criteria is not None:
-        scores["human"] = _read_human_scores(table, criteria, not system and SCORE not in metrics)
+    scores = {"metrics": _read_scores(table, "metrics", metrics)}
+    scores["human"] = _read_human_scores(table, criteria, not system and SCORE not in metrics)
     if overlap := scores["human"].keys() & scores["metrics"].keys():
         raise InputError(f"{file}{min(overlap)!r} is both a criterion and a metric. Rename one.")
     if correlated:

@@ -39,11 +39,10 @@ def read_pairs(path: str, metric: str) -> tuple[list[Row], Pairs]:
     limits.at_most("the file has {} rows or more", len(rows), limits.FILE_ROWS, "Split it.")
     if not rows:
         raise InputError("the file has no rows. Add one row per pair of texts.")
-    for where, row in rows:
-        check_new_columns(where, row, [PAIR, metric, "verdict"])
     pairs = Pairs.of(parse_pair(where, row) for where, row in rows)
-    for index, (text, group) in enumerate(pairs, 1):
-        limits.check_group(f"row {index}", group, [text, *group])
+    for (where, row), (text, group) in zip(rows, pairs, strict=True):
+        check_new_columns(where, row, [PAIR, metric, "verdict"])
+        limits.check_group(where, group, [text, *group])
     return rows, pairs
 
 
@@ -59,8 +58,8 @@ def scored_file(
         rows, pairs = read_pairs(path, metric)
     except InputError as error:  # hide the path on the server
         raise InputError(str(error).replace(path, PurePath(path).name)) from None
-    most = max(FILES.call(token_counts, [*pairs.texts]))
-    limits.at_most("a text in the file has {} tokens", most, limits.FILE_TOKENS)
+    counts = FILES.call(token_counts, [*pairs.texts])
+    limits.at_most("a text in the file has {} tokens", max(counts), limits.FILE_TOKENS)
     result = FILES.call(score_pairs, metric, pairs, settings)
     columns = {metric: result["scores"]}
     if "verdicts" in result:

@@ -616,7 +616,11 @@ INVALID_FILES = [
     ("a.csv", "prediction,reference,infolm\na,b,1\n", "column 'infolm' already exists"),
     ("a.csv", "prediction,candidate,reference\na,b,c\n", "expected only one of the columns"),
     ("a.csv", "prediction,reference\n" + "a,b\n" * 101, "101 rows or more, but at most 100"),
-    ("a.csv", "prediction,reference\na," + "b " * 1600 + "\n", "row 1 has 3,200 characters"),
+    (
+        "a.csv",
+        "prediction,reference\na," + "b " * 1600 + "\n",
+        "a.csv, line 2 has 3,200 characters",
+    ),
     ("a.csv", "prediction,reference\na," + "b " * 80 + "\n", "a text in the file has 82 tokens"),
 ]
 
