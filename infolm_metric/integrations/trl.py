@@ -178,13 +178,11 @@ def content_text(content: object, name: str) -> str:
         raise InputError(f"{name} must be a string, a list of parts or None, got {content!r:.60}")
     texts = []
     for index, part in enumerate(content):
-        label = f"{name}[{index}]"
-        if not isinstance(part, str | Mapping):
-            raise InputError(f"{label} must be a string or a dictionary, got {part!r:.60}")
-        if isinstance(part, str) or part.get("type") in (None, "text"):
-            text = part if isinstance(part, str) else part.get("text") or ""
-            check_text(label, text)
-            texts.append(text)
+        text = part
+        if isinstance(part, Mapping):
+            text = (part.get("text") or "") if part.get("type") in (None, "text") else ""
+        check_text(f"{name}[{index}]", text)
+        texts.append(text)
     return "".join(texts)
 
 

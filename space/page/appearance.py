@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import gradio as gr
 
@@ -15,7 +16,14 @@ MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
 THEME = gr.themes.Soft(
     primary_hue="indigo", neutral_hue="slate", font=SANS, font_mono=MONO, radius_size="md"
 )
-TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
+
+
+def read_toml(name: str) -> dict[str, Any]:
+    """Read a TOML file in this folder."""
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+TEXTS = read_toml("texts.toml")
 METRIC_NAMES = TEXTS["names"]
 INTRODUCTION = TEXTS["compare"]["introduction"]
 if SPACE := os.environ.get("SPACE_ID"):  # set on the Hub, where visitors can read the Space's files
@@ -88,11 +96,6 @@ def section(metric: str, name: str, *parts: str) -> str:
     words = TEXTS[metric][name]
     body = f"<p>{words['text']}</p>" if "text" in words else ""
     return f"<section><h3>{words['title']}</h3>{body}{''.join(parts)}</section>"
-
-
-def details(title: str, *parts: str) -> str:
-    """Return a part that is shown on demand."""
-    return f"<details><summary>{title}</summary>{''.join(parts)}</details>"
 
 
 def side_by_side(*parts: str) -> str:

@@ -156,11 +156,7 @@ def explanation(answer: Answer) -> str:
     if answer.settings.get("masking") == "none":
         lines.append(words["one_pass"])
     if answer.readable and unrelated:
-        lines.append(
-            "80% of the pairs of unrelated texts score between {:.2g} and {:.2g}.".format(
-                *unrelated
-            )
-        )
+        lines.append(words["unrelated"].format(*unrelated))
     elif not answer.readable or not answer.special:
         lines.append(words["unknown" if answer.readable else "unreadable"])
     lines.append(words["lower" if answer.metric in similarities() else "higher"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import gradio as gr
 
 from . import limits
-from .appearance import TEXTS, notice
+from .appearance import TEXTS, notice, read_toml
 from .card import Results, card, choose_metric, explanation, sentence
 from .scoring import (
     EXPECTED_ERRORS,
@@ -24,13 +23,12 @@ from .scoring import (
 )
 from .settings import QUIET, SHOWN, make_controls, read_settings, show_controls
 
-FOLDER = Path(__file__).parent
-EXAMPLES = tomllib.loads((FOLDER / "examples.toml").read_text(encoding="utf-8"))["examples"]
+EXAMPLES = read_toml("examples.toml")["examples"]
 NOTES: Any = {(pair["candidate"], pair["reference"]): pair["lesson"] for pair in EXAMPLES}
 WAITING = card("Press “Compare” to score the candidate.")
 # Update that hides the explanation but keeps its space, so that the layout does not change.
 HIDDEN: dict[str, Any] = gr.update(elem_classes=["blank"])
-SCRIPT = (FOLDER / "card.js").read_text(encoding="utf-8")
+SCRIPT = Path(__file__).with_name("card.js").read_text(encoding="utf-8")
 NAMES = ["candidate", *(f"reference-{n + 1}" for n in range(limits.MAX_REFERENCES)), *SHOWN]
 # Functions of card.js. The address keeps the texts and the settings, which are not sent with it.
 PRESS, SCROLL = "() => infolm.press()", "() => infolm.scroll()"

@@ -6,10 +6,8 @@ that has it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -18,7 +16,7 @@ from infolm_metric.core.checks import InputError, check_known, check_names
 from infolm_metric.infolm.measure_table import MEASURES
 from infolm_metric.metrics import METRICS
 
-from .appearance import TEXTS
+from .appearance import TEXTS, read_toml
 
 SCORERS = {name: metric.scorer_type() for name, metric in METRICS.items()}
 DEFAULTS = {"model_name_or_path": "bundled"}  # replaces the default of the metrics
@@ -40,12 +38,7 @@ class Control:
     shown: bool = True
 
 
-CONTROLS = {
-    name: Control(**fields)
-    for name, fields in tomllib.loads(
-        Path(__file__).with_name("settings.toml").read_text(encoding="utf-8")
-    ).items()
-}
+CONTROLS = {name: Control(**fields) for name, fields in read_toml("settings.toml").items()}
 NAMED_MEASURES = [(name, f"{TEXTS['measures'].get(name, name)} ({name})") for name in MEASURES]
 CONTROLS["information_measure"] = replace(CONTROLS["information_measure"], values=NAMED_MEASURES)
 SHOWN = {name: control for name, control in CONTROLS.items() if control.shown}

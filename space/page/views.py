@@ -12,7 +12,7 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.infolm.measure_table import MEASURES
 from infolm_metric.robustness.words import FUNCTION_WORDS
 
-from .appearance import TEXTS, bars, code, details, items, number, section, side_by_side, table
+from .appearance import TEXTS, bars, code, items, number, section, side_by_side, table
 from .reproduction import command_of, python_of
 
 DIRECTIONS = {
@@ -110,7 +110,8 @@ def _draw_path(side: str, text: Any, vocabulary: list[str]) -> str:
         rows.append([" ".join([*before, f"[{token}]", *after]), f"{weight:.1%}", words])
     columns = ["masked token", "weight", "most probable words"]
     head, rest = rows[:SHOWN_TOKENS], rows[SHOWN_TOKENS:]
-    more = details(f"{len(rest)} more tokens", table(columns, rest, side)) if rest else ""
+    tokens = f"<summary>{len(rest)} more tokens</summary>{table(columns, rest, side)}"
+    more = f"<details>{tokens}</details>" if rest else ""
     return f"<div>{table(columns, head, side)}{more}</div>"
 
 
