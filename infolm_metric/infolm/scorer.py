@@ -121,8 +121,8 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         """Return the predictions at all positions of a text."""
         logits = self.logits([text])
         log_p = log_predictions(logits[text.key[0]], self.settings.temperature)
-        encodings = distributions([text], stored_predictions([text], logits), self.settings)
-        (mean,) = interpolate([text], encodings, self.settings.interpolation)
+        (mean,) = distributions([text], stored_predictions([text], logits), self.settings).values()
+        (mean,) = interpolate([text], {text.key: mean}, self.settings.interpolation)
         tokenizer = self.checkpoint.tokenizer
         ids = text.text.tokens.tolist() or [tokenizer.mask_token_id]
         weights = torch.from_numpy(text.position_weights).to(log_p.device)

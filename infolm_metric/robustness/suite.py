@@ -120,7 +120,7 @@ def _summarise(name: str, scores: np.ndarray) -> AttackResult:
 
 def _mean(values: np.ndarray | list[float]) -> float | None:
     """Return the mean, or None without values."""
-    return float(np.mean(values)) if np.size(values) else None
+    return float(np.mean(values)) if len(values) else None
 
 
 def _compare(x: np.ndarray, y: np.ndarray) -> np.ndarray:
