@@ -76,7 +76,7 @@ def _draw_measures(answer: Any) -> str:
             f"{bounds[name]:.4g}".replace("inf", "∞"),
             ", ".join(f"{key} = {value:g}" for key, value in values.items()),
         ]
-        rows.append([f"{TEXTS['measures'][name]} ({name})", *cells])
+        rows.append([f"{TEXTS['measures'].get(name, name)} ({name})", *cells])
     columns = ["measure", "value", "worst", "parameters"]
     return section(
         "infolm",
