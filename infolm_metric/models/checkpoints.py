@@ -8,12 +8,11 @@ import hashlib
 import json
 import os
 import pickle
-import sys
 import textwrap
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -356,10 +355,8 @@ def choose_device(weights: int) -> torch.device:
 
 def release_memory() -> None:
     """Return freed memory to the system. The C library glibc would keep most of it."""
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not in other C libraries
-        if trim is not None:
-            trim(0)
+    with suppress(AttributeError, TypeError):  # in other C libraries, and on Windows
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @dataclass

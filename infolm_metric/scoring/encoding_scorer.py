@@ -28,7 +28,7 @@ from infolm_metric.models.hidden_states import (
     encoded_windows,
 )
 from infolm_metric.models.tokenization import WeightedText, device_limit, packed_batches
-from infolm_metric.scoring.scorer import ModelScorer, Run
+from infolm_metric.scoring.scorer import ModelRun, ModelScorer
 
 # Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
 CHUNK_TEXTS = 1024
@@ -64,17 +64,10 @@ class EncodingScorer(ModelScorer[E]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodingRun(Run[E]):
-    """A run that encodes each text once. A metric implements `encode` and `compare`.
-
-    Attributes:
-        checkpoint: tokenizer and configuration of the model.
-        limit: maximum number of tokens per text, including special tokens. None: no limit.
-    """
+class EncodingRun(ModelRun[E]):
+    """A run that encodes each text once. A metric implements `encode` and `compare`."""
 
     scorer: EncodingScorer[E]
-    checkpoint: Checkpoint
-    limit: int | None
 
     # Implemented by a metric.
 
@@ -177,14 +170,6 @@ class EncodingRun(Run[E]):
 
     def baseline_fields(self) -> dict[str, object]:
         return {"model": self.checkpoint.baseline_identity}
-
-    def model_fields(self) -> dict[str, object]:
-        return {
-            "model": self.checkpoint.identity,
-            "max_length": self.limit,
-            "long_text": self.settings.long_text,
-            "dtype": self.settings.dtype,
-        }
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import NLISettings
 from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.nli import NLI_MODEL, Labels, NLIModel, join_pairs, load_nli, read_labels
-from infolm_metric.scoring.scorer import ModelScorer, Run
+from infolm_metric.scoring.scorer import ModelRun, ModelScorer
 
 N = TypeVar("N", bound=NLISettings)
 TextPair = tuple[str, str]  # premise and hypothesis
@@ -52,21 +52,17 @@ class NLIScorer(ModelScorer[N]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NLIRun(Run[N]):
+class NLIRun(ModelRun[N]):
     """A run of a scorer with an NLI model.
 
     Attributes:
-        checkpoint: tokenizer and configuration of the NLI model.
         labels: output index of each label.
         overhead: number of special tokens that the tokenizer adds to a pair.
-        limit: maximum number of tokens per pair, including special tokens. None: no limit.
     """
 
     scorer: NLIScorer[N]
-    checkpoint: Checkpoint
     labels: Labels
     overhead: int
-    limit: int | None
 
     def probabilities(self, pairs: Sequence[TextPair]) -> np.ndarray:
         """Return e, n and c for each premise and hypothesis, float64 [pairs, 3].
@@ -126,11 +122,5 @@ class NLIRun(Run[N]):
         return counts
 
     def model_fields(self) -> dict[str, object]:
-        """Return the NLI model's signature fields."""
-        return {
-            "model": self.checkpoint.identity,
-            "labels": self.labels.order,
-            "max_length": self.limit,
-            "long_text": self.settings.long_text,
-            "dtype": self.settings.dtype,
-        }
+        fields = super().model_fields()
+        return {"model": fields.pop("model"), "labels": self.labels.order, **fields}

@@ -528,6 +528,27 @@ class Run(ABC, Generic[S]):
         return (names | {"weights"}) if self.weights == "idf" else names
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelRun(Run[M]):
+    """A run of a scorer with a model.
+
+    Attributes:
+        checkpoint: tokenizer and configuration of the model.
+        limit: maximum number of tokens per sequence, including special tokens. None: no limit.
+    """
+
+    checkpoint: Checkpoint
+    limit: int | None
+
+    def model_fields(self) -> dict[str, object]:
+        return {
+            "model": self.checkpoint.identity,
+            "max_length": self.limit,
+            "long_text": self.settings.long_text,
+            "dtype": self.settings.dtype,
+        }
+
+
 def score_systems(
     scorer: Scorer[S], settings: S, pairs: Pairs, texts: int, verbose: bool = False
 ) -> tuple[Run[S], Result]:
