@@ -60,9 +60,11 @@ def test_scores_match_the_literal_implementation(tiny_nli, family, rule):
     reference.probabilities = functools.cache(reference.probabilities)
     # Some are truncated.
     sides = [*CANDIDATES, LONG, "A cat."], [*GROUPS, [LONG + " Rain."], [LONG]]
+    columns = {}
     for direction in ("rh", "hr", "avg"):
         options = {"direction": direction, "multi_reference": rule, "max_length": 20}
         result = scorer.score(*sides, **options)
+        columns[direction] = result.scores
         for name in NLI_FORMULAS:
             low = min(NLI_FORMULAS[name])
             expected = [
@@ -74,6 +76,10 @@ def test_scores_match_the_literal_implementation(tiny_nli, family, rule):
             assert result.scores[name] == pytest.approx(expected, abs=5e-6)
             low, high = scorer.bounds(scorer.settings, name)
             assert all(low <= score <= high for score in result.scores[name])
+    if rule == "mean":  # formulas are linear
+        for name, scores in columns["avg"].items():
+            both = np.mean([columns[direction][name] for direction in ("rh", "hr")], axis=0)
+            assert scores == pytest.approx(both, abs=1e-6)
 
 
 @pytest.mark.parametrize("family", TOKENIZER_KINDS)
