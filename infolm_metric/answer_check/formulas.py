@@ -7,6 +7,7 @@ formulas that could take long are recognized before they are parsed, and are not
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -22,6 +23,8 @@ COSTLY = re.compile(
     r"\^\s*[{(]?\s*-?(?:\d{3}|[^{}()\s]{0,9}\^)|\^\s*\{[^{}]*[\^{(]|\*\*|\d{25}|!|[\])}]\s*\^\s*[{(]?\s*\d\d"
     r"|\\(?:sum|prod|int|lim|binom|choose|begin|uparrow|Gamma|zeta)|[∫∑∏]"
 )
+# Errors of sympy for formulas that it cannot evaluate, such as 0/0.
+FAILURES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def is_formula(text: str) -> bool:
@@ -57,8 +60,8 @@ def parse_formula(text: str) -> Any:
         text = f"${text}$"
     try:
         found = parse(text, parsing_timeout=None, fallback_mode="no_fallback")
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        return None  # sympy could not evaluate it
+    except FAILURES:
+        return None
     return found or None
 
 
@@ -75,11 +78,13 @@ def formulas_agree(answer: str, reference: str) -> bool | None:
     return bool(verify(first, second, timeout_seconds=None, float_rounding=4))
 
 
-def formula_value(text: str) -> float | None:
+def formula_value(text: str) -> Fraction | None:
     """Evaluate a formula without variables."""
-    if not is_formula(text):
-        return None
-    for found in parse_formula(text) or ():
-        if getattr(found, "is_number", False) and getattr(found, "is_real", False):
-            return float(found.evalf(15))
+    parsed = parse_formula(text) if is_formula(text) else None
+    try:
+        for found in parsed or ():
+            if getattr(found, "is_number", False) and getattr(found, "is_real", False):
+                return Fraction(float(found.evalf(15)))
+    except FAILURES:
+        pass
     return None

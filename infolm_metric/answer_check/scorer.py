@@ -163,11 +163,6 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
     def make_run(
         self, settings: AnswerCheckSettings, baseline: Baseline | None, **fields: Any
     ) -> NLIRun[AnswerCheckSettings]:
-        if baseline is not None:
-            raise InputError(
-                "rescale_with_baseline must be False for answer_check, whose scores have a scale "
-                "of their own. Use the verdicts."
-            )
         run = super().make_run(settings, baseline, **fields)
         if not run.labels.three_way:
             raise InputError(

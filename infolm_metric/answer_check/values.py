@@ -272,7 +272,7 @@ def _numeric_value(text: str) -> Number | None:
     if len(items) == 1 and isinstance(items[0], Number) and _is_number(plain):
         return items[0]
     value = formula_value(text)
-    return None if value is None else Number(Fraction(value), digits=15)
+    return None if value is None else Number(value, digits=15)
 
 
 def _text_beside_items(text: str) -> str:
@@ -314,9 +314,9 @@ def _read_date(text: str) -> Date | str:
     name = re.search(rf"(?i:{_MONTH})", text)
     numbers = [int(x) for x in re.findall(r"\d+", text)]
     if name:
-        year, day = ([x for x in numbers if (x > 31) == late] for late in (True, False))
-        month = MONTH_NUMBERS[name[0][:3].lower()]
-        return Date(year[0] if year else None, month, day[0] if day else None)
+        year = next((x for x in numbers if x > 31), None)
+        day = next((x for x in numbers if x <= 31), None)
+        return Date(year, MONTH_NUMBERS[name[0][:3].lower()], day)
     if "-" in text:
         return Date(*numbers)
     first, second, last = numbers

@@ -240,7 +240,7 @@ def test_the_signature_contains_math_verify(tiny):
 
 
 @pytest.mark.parametrize("baseline", [True, "baseline.json"])
-def test_rescaling_is_rejected(tiny, baseline, no_model):
+def test_rescaling_needs_a_baseline(tiny, baseline, no_model):
     with pytest.raises((InputError, OSError), match="baseline"):
         tiny.score(["a"], ["b"], rescale_with_baseline=baseline)
 

@@ -175,6 +175,11 @@ def test_formulas_that_could_take_long_are_not_parsed(text):
     assert compare_values(text, "3 x^2 + 1") in (X, N)
 
 
+def test_undefined_formulas_have_no_value():
+    assert compare_values("$x$", "0/0.}°}8e-^e9") in Agreement
+    assert compare_values(r"\frac{0}{0}", "0.5") != M
+
+
 @pytest.mark.parametrize(
     ("answer", "reference", "copy"),
     [
