@@ -140,11 +140,7 @@ def spread_vetoes(comparisons: Sequence[Comparison]) -> list[Comparison]:
         reasons = (other.veto or other_name(item, other.reference) for other in longer)
         return next(filter(None, reasons), "")
 
-    found = map(find, comparisons)
-    return [
-        replace(item, spread=reason) if reason else item
-        for item, reason in zip(comparisons, found, strict=True)
-    ]
+    return [replace(item, spread=find(item)) for item in comparisons]
 
 
 def other_name(comparison: Comparison, longer: Text) -> str:
