@@ -86,8 +86,7 @@ def build(metric: str = "infolm") -> gr.Blocks:
 if __name__ == "__main__":
     warnings.filterwarnings("ignore", message="infolm: ")  # shown in the demo
     folder = Path(__file__).parent
-    scripts = {x.name: folder / f"{x.registered_name}.py" for x in METRICS.values()}
-    exported = [name for name, script in scripts.items() if script.exists()]
+    exported = [x.name for x in METRICS.values() if (folder / f"{x.registered_name}.py").exists()]
     build(*exported[:1]).launch(
         theme=THEME,
         css_paths=STYLE,

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 USAGE = "infolm estimate [options] RATINGS"
 FEW = 30  # with fewer ratings, the measured coverage of the intervals was lower
-COVERAGE_WITH_20_RATINGS = "86% to 97%"  # docs/estimating.md
-ONE_SYSTEM = "all texts"
 # A system or two systems, criterion, metric and estimate.
 Estimate = tuple[tuple[str, ...], str, str, "MeanEstimate"]
 
@@ -100,7 +98,7 @@ def _estimate(
     """Estimate the means of systems and their differences."""
     from infolm_metric.meta_evaluation import estimate_mean
 
-    systems = ratings.systems or (ONE_SYSTEM,)
+    systems = ratings.systems or ("all texts",)
     rows = range(len(systems))
     subjects = [*combinations(rows, 1), *combinations(rows, 2)]
     estimates: list[Estimate] = []
@@ -122,7 +120,7 @@ def _warn_of_few(counts: list[int]) -> None:
         warn_user(
             f"{few} of {len(counts)} estimates have fewer than {FEW} ratings (minimum: "
             f"{min(counts)}), so 95% coverage is not guaranteed. With 20 ratings, the measured "
-            f"coverage was {COVERAGE_WITH_20_RATINGS} (docs/estimating.md). Rate more texts.",
+            "coverage was 86% to 97% (docs/estimating.md). Rate more texts.",
         )
 
 

@@ -19,7 +19,6 @@ from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import field_types
 
-TOKENIZATION_FIELDS = ("model_revision", "max_length", "long_text")
 EXTENSION = ".idf"
 USAGE = "infolm idf [options] CORPUS [CORPUS ...] -o FILE"
 
@@ -30,7 +29,7 @@ def add_options(parser: Parser) -> None:
     group.add_argument("--num-proc", type=int, metavar="N", help=text)
     options.add_metric(parser)
     options.add_running(parser.add_argument_group("running"))
-    options.add_settings(parser, TOKENIZATION_FIELDS)
+    options.add_settings(parser, ("model_revision", "max_length", "long_text"))
 
 
 def run(arguments: argparse.Namespace) -> None:

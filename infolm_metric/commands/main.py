@@ -13,6 +13,7 @@ invalid arguments or input, 130 after an interrupt and 141 for a broken pipe.
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import io
 import os
@@ -60,19 +61,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["score", "a text without a reference"])  # prints the error to standard error
     2
     """
-    program = argv is None
     if argv is None:
         argv = sys.argv[1:]
         _write_utf8()
         # Imports create a million permanent objects. With the default threshold, the garbage
         # collector scans them repeatedly, which takes a third of the startup time.
         gc.set_threshold(300_000)
+        atexit.register(gc.freeze)  # the final garbage collection would take a second
     try:
         code = _run(argv)
         if sys.stdout:  # None if it is closed
             sys.stdout.flush()
-        if program:
-            gc.freeze()  # the final garbage collection would take a second
         return code
     except OSError as error:  # standard output could not be written
         # Prevents a second error when the interpreter flushes the rest of the buffer at exit.

@@ -47,10 +47,6 @@ def run(arguments: argparse.Namespace) -> None:
         if not texts:
             raise InputError(f"{where}: {arguments.candidates_column!r} is empty. Add candidates.")
         rows.append((row, texts))
-    if not rows:
-        raise InputError(
-            f"{files.label(arguments.file)} has no rows. Add one row per list of candidates."
-        )
     scorer = options.make_scorer(settings)
     lines = (files.json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
     outputs.write(lines, arguments.output)

@@ -87,7 +87,7 @@ def show_file(file: str | None, metric: str) -> Iterator[tuple[str, Any]]:
     """Yield the result of a file as HTML, and an update of the download button."""
     try:
         with scored_file(file, metric) as (result, scored, download):
-            yield show(result, scored), gr.update(visible=True, value=download)
+            yield show(metric, result, scored), gr.update(visible=True, value=download)
     except EXPECTED_ERRORS as error:
         yield html.notice(f"Not scored: {error}"), gr.update(visible=False)
 
@@ -118,9 +118,9 @@ def build(metric: str) -> None:
     hidden.click(score_file, [file, radio], outputs, api_name="score_file")
 
 
-def show(result: Mapping[str, Any], scored: Sequence[Mapping[str, Any]]) -> str:
+def show(metric: str, result: Mapping[str, Any], scored: Sequence[Mapping[str, Any]]) -> str:
     """Return the result of a file as HTML: a summary, and the worst pairs first."""
-    metric, higher = result["metric"], result["higher_is_better"]
+    higher = result["higher_is_better"]
     lines = [f"On the scale, {HIGHER if higher else LOWER}."]
     if verdicts := result.get("verdicts"):
         words = (f"{n} {word or 'without a verdict'}" for word, n in Counter(verdicts).items())
@@ -130,7 +130,7 @@ def show(result: Mapping[str, Any], scored: Sequence[Mapping[str, Any]]) -> str:
     names = dict.fromkeys([PAIR, metric, *(name for row in scored for name in row)])
     rows = ([_cell(row.get(name), number=name == metric) for name in names] for row in worst_first)
     return html.TEXTS["html"]["file"].format(
-        headline=f"{mean}: {html.number(result['mean'])}",
+        headline=f"{mean}: {html.number(result[metric])}",
         lines=html.items([*lines, *html.notes(result["warnings"])]),
         signature=html.code("Signature", str(result["signature"])),
         pairs=html.table([*names], rows, "Pairs, the worst first"),

@@ -39,9 +39,7 @@ def at_most(template: str, count: int, limit: int, remedy: str = "Shorten it.") 
 
 
 def check_group(position: str, references: Sequence[str], texts: Sequence[str]) -> None:
-    """Raise InputError if there are no or too many references, or if a text is too long."""
-    if not references:
-        raise InputError(f"{position} needs at least one reference, got none")
+    """Raise InputError if there are too many references, or if a text is too long."""
     at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "Remove some.")
     for text in texts:
         at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)

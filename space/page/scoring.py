@@ -249,7 +249,4 @@ def score_by_all(
 
 def score_pairs(worker: Worker, metric: str, pairs: Pairs, settings: Any) -> dict[str, Any]:
     """Score the pairs of a file, as a job."""
-    result = prepare(worker, metric, pairs, settings).score(pairs)
-    names = ("scores", "verdicts", "higher_is_better", "warnings", "signature")
-    values = {name: result[name] for name in names if name in result}
-    return {"metric": metric, "mean": result[metric], **values}
+    return prepare(worker, metric, pairs, settings).score(pairs).as_dict()

@@ -96,7 +96,7 @@ def test_endpoints_return_explained_scores(metric, settings, why, client, scorer
     assert [row["prediction"] for row in rows] == texts
     for scores in ([float(row[metric]) for row in rows], result["scores"]):
         assert scores == pytest.approx(expected["scores"], rel=1e-6, abs=1e-6)
-    assert result["mean"] == pytest.approx(expected[metric], abs=1e-6)
+    assert result[metric] == pytest.approx(expected[metric], abs=1e-6)
     if metric == "answer_check":
         assert answer["verdict"] in ("likely correct", "unclear", "likely wrong")
         assert result["verdicts"] == expected["verdicts"]

@@ -28,7 +28,6 @@ def test_each_row_is_written_with_the_selected_candidate(infolm_output):
 
 
 INVALID = [
-    ([], "no rows"),
     ([{"texts": ["a"]}], "no column 'candidates'"),
     ([{"candidates": []}], "Add candidates"),
     ([{"candidates": "a"}], "must be a list of strings, got the string 'a'"),

@@ -537,7 +537,7 @@ def test_card_and_explanation_contain_no_markup_or_templates_of_the_visitor(metr
 def score_file(path, metric):
     """Return the result of a file, and the rows of the download, which exists only meanwhile."""
     with file_tab.scored_file(str(path), metric) as (result, table, download):
-        html = file_tab.show(result, table)
+        html = file_tab.show(metric, result, table)
         with open(download, encoding="utf-8", newline="") as file:
             return result, list(csv.DictReader(file)), html
 
@@ -550,7 +550,7 @@ def test_file_gets_the_scores_of_the_package(metric, tmp_path):
     result, table, html = score_file(path, metric)
     expected = scorer(metric).score(texts, [row["references"] for row in rows])
     assert result["scores"] == pytest.approx(expected["scores"], abs=3e-6, rel=3e-6)
-    assert result["mean"] == pytest.approx(expected[metric], abs=3e-6, rel=3e-6)
+    assert result[metric] == pytest.approx(expected[metric], abs=3e-6, rel=3e-6)
     assert result["signature"] == expected["signature"]
     assert [float(row[metric]) for row in table] == result["scores"]
     assert result.get("verdicts", ()) == expected.as_dict().get("verdicts", ())
