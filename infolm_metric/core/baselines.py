@@ -289,12 +289,10 @@ def resolve_baseline(
     >>> str(resolve_baseline("infolm", True))[:8], resolve_baseline("infolm", False)
     ('package-', None)
     """
-    if value is False or value is None:
-        return None
-    if value is True:
-        return package_baseline(metric)
-    if isinstance(value, Baseline):
+    if value is None or isinstance(value, Baseline):
         return value
+    if isinstance(value, bool):
+        return package_baseline(metric) if value else None
     path = Path(value).expanduser() if isinstance(value, str | os.PathLike) else None
     if path is None or not path.is_file():
         raise InputError(

@@ -247,15 +247,11 @@ def _is_number(value: object, number: type) -> bool:
 
 
 def _number(name: str, value: Any, number: type) -> Any:
-    try:
+    with suppress(TypeError, ValueError, OverflowError, RuntimeError):
         scalar = number(value)
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        raise InputError(
-            f"{name} must be a single number, got {value!r:.100}", setting=name
-        ) from None
-    if not math.isfinite(scalar):
-        raise InputError(f"{name} must be finite, got {value!r}", setting=name)
-    return scalar
+        if math.isfinite(scalar):
+            return scalar
+    raise InputError(f"{name} must be finite and a number, got {value!r:.100}", setting=name)
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:

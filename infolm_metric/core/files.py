@@ -18,7 +18,7 @@ import shutil
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -161,8 +161,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         message = f"cannot write {os.fspath(path)}: {error.strerror}. Check available disk space."
         raise OSError(message) from error
     finally:
-        with suppress(OSError):  # a read-only disk refuses even to unlink a missing file
-            draft.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 def put_in_place(draft: Path, target: Path) -> None:

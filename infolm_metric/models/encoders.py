@@ -126,11 +126,9 @@ class FastEncoder(nn.Module):
         self, ids: IdGroups, layers: Sequence[int], token_types: IdGroups | None = None
     ) -> list[Tensor]:
         """Return the states of some layers, [rows, hidden] each. Layer 0 is the embeddings."""
-        if token_types is None:
-            embeddings = [self.embeddings(group) for group in ids]
-        else:
-            inputs = zip(ids, token_types, strict=True)
-            embeddings = [self.embeddings(group, token_type_ids=types) for group, types in inputs]
+        options = [{"token_type_ids": types} for types in token_types or ()] or [{}] * len(ids)
+        inputs = zip(ids, options, strict=True)
+        embeddings = [self.embeddings(group, **types) for group, types in inputs]
         states = torch.cat([rows.flatten(0, 1) for rows in embeddings])
         biases, by_layer = self._biases(ids), {0: states}
         for number, layer in enumerate(self.layers[: max(layers)], start=1):
@@ -150,9 +148,8 @@ class FastEncoder(nn.Module):
 
     def _biases(self, ids: IdGroups) -> list[Tensor | None]:
         """Return each group's attention bias, [1, heads, tokens, tokens], or None."""
-        if self.position_bias is None:
-            return [None] * len(ids)
-        return [self.position_bias.compute_position_bias(group[:1]) for group in ids]
+        encoder = self.position_bias
+        return [encoder.compute_position_bias(group[:1]) if encoder else None for group in ids]
 
     def _attend(
         self,

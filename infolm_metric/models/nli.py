@@ -38,17 +38,15 @@ NLI_MODEL = Architecture(
     folder=BUNDLED_FOLDER / "nli",
     attention="eager",  # batch-invariant, unlike fused attention
 )
+FACTS = (  # with a date, a name and a number
+    "The treaty was signed on 3 May 1907.",
+    "Marie Keller has lived in Geneva since her childhood.",
+    "The bridge over the river is 250 metres long.",
+)
 PROBES = (
     ("A man is sleeping.", "A man is sleeping.", "entailment"),
     ("A man is sleeping.", "Nobody is sleeping.", "contradiction"),
-    *(
-        (text, text, "entailment")
-        for text in (  # with a date, a name and a number
-            "The treaty was signed on 3 May 1907.",
-            "Marie Keller has lived in Geneva since her childhood.",
-            "The bridge over the river is 250 metres long.",
-        )
-    ),
+    *((fact, fact, "entailment") for fact in FACTS),
 )
 # The classifiers' input is the state of each pair's first token, [pairs, 1, hidden].
 CLASSIFIERS: Heads = {

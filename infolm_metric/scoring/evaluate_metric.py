@@ -31,12 +31,10 @@ _FEATURES = [  # one reference per prediction, or a list of references
 # Sections of the docstring of a metric's module.
 _SECTIONS = re.compile(r"^(\w+):\n((?:(?!(?:Citation|Examples):$).*\n)*)", re.MULTILINE)
 _ARGUMENTS = ("ranks", "gather", "return_scores", "details", "rescale_with_baseline", "verbose")
-_INPUTS_DESCRIPTION = """
+_INPUTS = """
 Args:
     predictions (list of str): the texts to score, at least one.
     references (list of str, or list of lists of str): one or several references per prediction.
-
-`compute` accepts settings as keyword arguments.
 """
 
 
@@ -109,7 +107,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         return evaluate.MetricInfo(
             description=sections.get("Description", ""),
             citation=sections.get("Citation", ""),
-            inputs_description=f"{_INPUTS_DESCRIPTION}\n{settings}\n\nExamples:\n{examples}",
+            inputs_description=f"{_INPUTS}\n{settings}\n\nExamples:\n{examples}",
             features=_FEATURES,
             reference_urls=self.reference_urls,
             license="Apache-2.0",
