@@ -45,6 +45,8 @@ def test_lines_contain_the_ten_most_expensive_moves(scorer):
     explanation = scorer.explain("The dog ran home. " * 4, "It was a cold day. " * 3)
     title, *lines = explanation.lines()
     assert len(lines) == 10 < len(explanation.moves())
+    part = sum(move.share for move in explanation.moves()[:10]) / explanation.score
+    assert 0 < part < 1 and f"{part:.0%} of the score" in title
     assert [float(line.split()[-1]) for line in lines] == [
         pytest.approx(move.share, abs=1e-4) for move in explanation.moves()[:10]
     ]
