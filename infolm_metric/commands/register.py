@@ -20,8 +20,5 @@ def add_options(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    scripts = register()
-    for script in scripts.values():
-        print(script)
-    for name in scripts:
-        print(f'evaluate.load("{name}") now works from any folder.')
+    for name, script in register().items():
+        print(f'evaluate.load("{name}") now works from any folder ({script}).')

@@ -29,8 +29,6 @@ TITLES = {
     "soft_accuracy": "soft accuracy",
     "partial": "given length",
 }
-# Statistics without intervals and tests, by level.
-UNSAMPLED = {"system": "soft_accuracy", "segment": "accuracy"}
 # Explanations of the statistics, by level.
 ACCURACIES = {
     "system": "accuracy: fraction of system pairs in the order of the human scores. Soft accuracy: "
@@ -237,7 +235,8 @@ def _compute_cells(
             p_values = {other: p_value(metric, other, name) for other in others}
             yield Agreement(metric, criterion, level, name, value, low, high, p_values)
         if accuracy:
-            name, value = UNSAMPLED[level], accuracy(human, metrics[metric])
+            name = "soft_accuracy" if level == "system" else "accuracy"
+            value = accuracy(human, metrics[metric])  # without an interval and tests
             undefined = dict.fromkeys(others, math.nan)
             yield Agreement(metric, criterion, level, name, value, math.nan, math.nan, undefined)
 
