@@ -14,7 +14,7 @@ import reprlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import PurePath
 from typing import Any
 
@@ -131,21 +131,17 @@ def _json_rows(path: str) -> Iterator[Row]:
 
 def find_separator(path: str) -> str:
     """Return the most frequent delimiter outside of quotes in the header of a CSV or TSV file."""
-    return _separator(path, next((line for _, line in read_lines(path)), ""))
-
-
-def _separator(path: str, header: str) -> str:
+    header = next((line for _, line in read_lines(path)), "")
     return max(SEPARATORS[file_ending(path)], key=re.sub(r'"[^"]*"', "", header).count)
 
 
 def _delimited_rows(path: str) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV file with a header and spreadsheet-style quotes."""
     csv.field_size_limit(max(LONGEST, csv.field_size_limit()))  # a limit of the whole process
+    separator = find_separator(path)
     lines = (line for _, line in read_lines(path))
-    first_line = next(lines, "")
-    separator = _separator(path, first_line)
     # Without `strict`, a stray quote would silently join all lines up to the next quote.
-    reader = csv.DictReader(chain([first_line], lines), delimiter=separator, strict=True)
+    reader = csv.DictReader(lines, delimiter=separator, strict=True)
 
     def where() -> str:
         return f"{label(path)}, line {reader.reader.line_num}"
@@ -263,14 +259,12 @@ def load_dataset(
         reason = str(error.__cause__ or error).strip().partition("\n")[0].rstrip(" .")
         kind = InputError if isinstance(error, ValueError) or os.path.isdir(name) else OSError
         raise kind(
-            f"cannot load the data set {name!r}: {reason}. Check --dataset, --dataset-config and "
-            "--split."
+            f"cannot load the data set {name!r}: {reason}. Check its name, configuration and split."
         ) from error
     if isinstance(dataset, Mapping):
         if len(dataset) > 1:
             raise InputError(
-                f"the data set {name!r} has the splits {', '.join(dataset)}. Select one with "
-                "--split."
+                f"the data set {name!r} has the splits {', '.join(dataset)}. Pass --split NAME."
             )
         (dataset,) = dataset.values()
     return dataset
@@ -327,7 +321,7 @@ def parse_references(
     return [text for name in columns for text in _texts(where, row, name)]
 
 
-def cell(where: str, row: Mapping[str, object], column: str) -> Any:
+def cell(where: str, row: Mapping[str, object], column: str, remedy: str = "") -> Any:
     """Return the value in a column of a row. Raise InputError if there is no such column.
 
     >>> cell("line 1", {"reference": "the cat"}, "text")
@@ -336,7 +330,8 @@ def cell(where: str, row: Mapping[str, object], column: str) -> Any:
     """
     if column not in row:
         raise InputError(
-            f"{where}: no column {column!r}. Available: {', '.join(map(repr, row)) or 'none'}."
+            f"{where}: no column {column!r}.{remedy} Available: "
+            f"{', '.join(map(repr, row)) or 'none'}."
         )
     return row[column]
 

@@ -176,9 +176,7 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
         """Return the bounds of all scores, 0 and 1."""
         return 0.0, 1.0
 
-    def describe_verdicts(
-        self, settings: AnswerCheckSettings, counts: Mapping[str, int]
-    ) -> list[str]:
+    def describe_verdicts(self, counts: Mapping[str, int]) -> list[str]:
         """Describe the number of each verdict."""
         numbers = {word: counts.get(f"{VERDICT}{word}", 0) for word in VERDICTS}
         reasons = {key.removeprefix(WITHHELD): n for key, n in counts.items() if WITHHELD in key}

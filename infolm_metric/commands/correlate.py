@@ -75,8 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     names = [column for item in settings for column in item.columns()]
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise InputError(
-            f"two metrics are named {duplicates[0]!r}: a column in the data and a score of "
-            "--metric. Rename the column."
+            f"two metrics are named {duplicates[0]!r}, one a column. Rename the column."
         )
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     grids, results = score_ratings(settings, ratings, arguments)

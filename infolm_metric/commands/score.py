@@ -239,7 +239,7 @@ def _summary(
         header = ["metric", mean_or_score, "better", "unrelated", "verdict"]
         lines = outputs.aligned(header, [row for part in parts for row in _rows(*part)], left=5)
     for scorer, result in parts:
-        lines += scorer.describe_verdicts(scorer.settings, result.counts)
+        lines += scorer.describe_verdicts(result.counts)
     return [*lines, *outputs.signature_lines(totals, arguments)]
 
 

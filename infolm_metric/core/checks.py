@@ -14,7 +14,6 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeGuard, Union
 
 PLAIN = (bool, int, float, str)
-PLAIN = (bool, int, float, str)
 INPUTS = ("predictions", "references")
 # Mapping from names of inputs and settings in other libraries to names in infolm.
 NAMES_ELSEWHERE = {
@@ -119,9 +118,7 @@ def check_known(name: str, value: object, choices: Collection[str], every: bool 
     infolm_metric.InputError: unknown level 'sytem'. Did you mean 'system'?
     """
     if not isinstance(value, str) or value not in choices:
-        raise InputError(
-            f"unknown {name} {value!r}. {nearest(value, choices, every)}", setting=name
-        )
+        raise InputError(f"unknown {name} {value!r}. {nearest(value, choices, every)}", name)
 
 
 def check_at_least(name: str, value: object, least: float) -> None:
@@ -184,9 +181,7 @@ def check_value(name: str, value: object, annotation: object, allowed: str = "")
             return tuple(check_value(f"{name}[{i}]", part, member) for i, part in enumerate(value))
         if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
             return value
-    raise InputError(
-        f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}", setting=name
-    )
+    raise InputError(f"{name} must be {allowed or _in_words(kinds)}, got {value!r:.100}", name)
 
 
 def check_whole(name: str, value: object, least: int = 1) -> int:

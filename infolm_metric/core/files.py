@@ -44,8 +44,7 @@ def check_exists(paths: Sequence[str], again: bool = False) -> None:
         stream = path == STANDARD_INPUT or not (os.path.isfile(path) or os.path.isdir(path))
         if stream and (again or path in paths[:number]):
             raise InputError(
-                f"{label(path)} can be read only once, but is needed more than once. Write it to a "
-                "file first."
+                f"{label(path)} can be read only once, but is needed more than once. Save it first."
             )
 
 
@@ -133,15 +132,11 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
         problem = "not a regular file" if target.exists() else f"no folder {str(parent)!r}"
         raise InputError(f"cannot write {path}: {problem}. Choose a file in an existing folder.")
     if not os.access(target.parent, os.W_OK):
-        raise InputError(
-            f"cannot write {path}: permission denied. Choose a folder with write permission."
-        )
+        raise InputError(f"cannot write {path}: permission denied. Choose another folder.")
     for source in map(Path, inputs):
         folder = source.is_dir() and source.resolve() in target.parents
         if folder or (source.is_file() and target.exists() and source.samefile(target)):
-            raise InputError(
-                f"cannot write {path}: it is also an input. Choose a different output file."
-            )
+            raise InputError(f"cannot write {path}: it is also an input. Choose another output.")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

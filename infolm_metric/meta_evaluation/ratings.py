@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from infolm_metric.core.checks import InputError
-from infolm_metric.tables import Row, parse_pair, read_rows
+from infolm_metric.tables import Row, cell, parse_pair, read_rows
 
 # Default column of human scores in rows without systems.
 SCORE = "score"
@@ -237,13 +237,7 @@ def _select_rows(
 
 def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
     """Return a system name or a sample id. Whole numbers are written without a decimal point."""
-    if column not in row:
-        raise InputError(
-            f"{where}: no column {column!r}. Select the columns with --system-column and "
-            "--id-column (in Python: system_column and id_column). Available: "
-            f"{', '.join(map(repr, row))}."
-        )
-    value = row[column]
+    value = cell(where, row, column, " Select columns with --system-column and --id-column.")
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
         raise InputError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")

@@ -162,8 +162,7 @@ def evaluate_robustness(
             raise InputError(f"two metrics are named {name!r}. Rename the column of scores.")
         if np.shape(scores) != (len(cases), 3):
             raise InputError(
-                f"column {name!r} must have three scores per case, {[len(cases), 3]}, got "
-                f"{list(np.shape(scores))}"
+                f"column {name!r} must be [{len(cases)}, 3], got {list(np.shape(scores))}"
             )
     for scorer in scorers.values():
         if "candidates" in scorer.settings.idf_sides:

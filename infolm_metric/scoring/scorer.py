@@ -262,7 +262,7 @@ class Scorer(ABC, Generic[S]):
         """Return the lower and upper bounds of a score."""
         return -math.inf, math.inf
 
-    def describe_verdicts(self, settings: S, counts: Mapping[str, int]) -> list[str]:
+    def describe_verdicts(self, counts: Mapping[str, int]) -> list[str]:
         """Describe the numbers of verdicts in `counts`, for a metric with verdicts."""
         return []
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import gradio as gr
 
+from infolm_metric.core.inputs import counted
+
 SANS = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica", "Arial", "sans-serif"]
 MONO = ["ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "monospace"]
 THEME = gr.themes.Soft(
@@ -44,15 +46,6 @@ def number(value: float) -> str:
     return f"{value:.4f}" if value == 0 or 1e-3 <= value < 1e5 else f"{value:.4g}"
 
 
-def count(amount: int, noun: str) -> str:
-    """Format a number with a noun in the singular or plural.
-
-    >>> count(1, "pair"), count(1234, "pair")
-    ('1 pair', '1,234 pairs')
-    """
-    return f"{amount:,} {noun}{'' if amount == 1 else 's'}"
-
-
 def shorten(message: str) -> str:
     """Truncate a message, which may quote a long text."""
     return message[:600]
@@ -68,7 +61,7 @@ def notes(warnings: Mapping[str, int]) -> list[str]:
     if counts.get("few_documents") == 1:
         counts["one_document"] = counts.pop("few_documents")
     return [
-        words.format(**{f"{noun}s": count(counts[kind], noun) for noun in NOUNS})
+        words.format(**{f"{noun}s": counted(counts[kind], noun) for noun in NOUNS})
         for kind, words in TEXTS["warnings"].items()
         if kind in counts
     ]

@@ -15,7 +15,7 @@ import gradio as gr
 
 from infolm_metric.commands.outputs import write_table
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, counted
 from infolm_metric.jobs.resume import PAIR, check_new_columns, scored_rows
 from infolm_metric.tables import Row, parse_pair, read_rows
 
@@ -125,7 +125,7 @@ def show(metric: str, result: Mapping[str, Any], scored: Sequence[Mapping[str, A
     if verdicts := result.get("verdicts"):
         words = (f"{n} {word or 'without a verdict'}" for word, n in Counter(verdicts).items())
         lines.append(f"Verdicts: {', '.join(words)}.")
-    mean = f"{METRIC_NAMES[metric]}, mean of {html.count(len(scored), 'pair')}"
+    mean = f"{METRIC_NAMES[metric]}, mean of {counted(len(scored), 'pair')}"
     worst_first = sorted(scored, key=lambda row: row[metric], reverse=not higher)
     names = dict.fromkeys([PAIR, metric, *(name for row in scored for name in row)])
     rows = ([_cell(row.get(name), number=name == metric) for name in names] for row in worst_first)

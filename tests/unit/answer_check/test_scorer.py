@@ -210,19 +210,19 @@ def test_a_verdict_is_withheld_for_other_languages_and_empty_references(bundled)
     assert result["verdicts"] == [LIKELY_CORRECT, None, None, LIKELY_WRONG]
     assert result.reasons == ["", "out of domain", "empty reference", ""]
     assert result.all_columns()["reason"] == result.reasons
-    lines = "\n".join(bundled.describe_verdicts(bundled.settings, result.counts))
+    lines = "\n".join(bundled.describe_verdicts(result.counts))
     assert "no verdict for 2" in lines and "1 out of domain" in lines
 
 
 def test_every_count_and_reason_is_described(tiny):
     counts = {f"verdict: {word}": number for number, word in enumerate(VERDICTS, 2)}
     counts |= {"withheld: truncated": 7, "withheld: out of domain": 1, "texts": 99}
-    line, withheld = tiny.describe_verdicts(tiny.settings, counts)
+    line, withheld = tiny.describe_verdicts(counts)
     for number, word in enumerate(VERDICTS, 2):
         assert f"{number} {word}" in line
     for text in ("no verdict for 8", "7 truncated", "1 out of domain", "mean"):
         assert text in withheld
-    (line,) = tiny.describe_verdicts(tiny.settings, {"withheld: settings": 3})
+    (line,) = tiny.describe_verdicts({"withheld: settings": 3})
     assert "settings" in line and not any(word in line for word in VERDICTS)
 
 
