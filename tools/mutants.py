@@ -173,6 +173,7 @@ def run(mutant: MutantLoader | None, tests: list[str]) -> None:
     if mutant is not None:
         sys.meta_path.insert(0, mutant)
     options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    options.append("--assert=plain")  # otherwise pytest loads the original tests and modules
     sys.exit(pytest.main([*options, *tests]))
 
 

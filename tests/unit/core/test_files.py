@@ -246,7 +246,7 @@ def test_csv_data_sets_have_the_same_rows_as_their_file(tmp_path, ending):
 
 MISSING_SPLITS = [
     ("data", "dev", "dev"),
-    ("data", None, "the splits train, test. Select one"),
+    ("data", None, "the splits train, test. Pass --split"),
     ("nothing", None, "cannot load the data set"),
 ]
 
