@@ -9,7 +9,6 @@ from infolm_metric.answer_check.guard import candidates, copied_prompt, guard, l
 
 REFERENCE, PROMPT = "Jane Austen", "Who wrote the novel Emma?"
 ORDINARY = [  # answer, references
-    ("Jane Austen wrote Emma.", ["Jane Austen"]),
     ("The novel Emma was written by Jane Austen. It was published in 1815.", ["Jane Austen"]),
     ("Emma is by Jane Austen (1775-1817), the author of Persuasion.", ["Austen", "Jane Austen"]),
     ("It was not Mary Shelley, it was Jane Austen.", ["Jane Austen"]),
@@ -21,7 +20,6 @@ ORDINARY = [  # answer, references
 CAUGHT = {
     "repetition": [
         "Jane Austen " * 3,
-        "Jane Austen JANE AUSTEN jane austen",
         "Jane\u200b Austen Jane Aus\u200bten Jane Austen",
         "Jane Austen wrote it. Jane Austen wrote it.",
         "Emma is by Jane Austen. By Jane Austen is Emma. Jane Austen, Emma is by.",
@@ -31,7 +29,6 @@ CAUGHT = {
         "The answer is Jane Austen. The answer is Mary Shelley.",
         "Mary Shelley wrote it in her youth. Jane Austen wrote it in her youth.",
         "Keats, Austen, Byron, Shelley, Scott",
-        "- Keats\n- Jane Austen\n- Lord Byron\n- Mary Shelley",
         '{"author 1": "Keats", "author 2": "Jane Austen", "author 3": "Byron", "author 4": "Poe"}',
     ],
     "copied_prompt": [PROMPT, "Emma, the novel, who wrote?", f"{PROMPT} {PROMPT}"],

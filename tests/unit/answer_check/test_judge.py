@@ -4,7 +4,6 @@ import pytest
 
 from infolm_metric.answer_check.final_answer import final_answer, plain_text
 from infolm_metric.answer_check.judge import (
-    Comparison,
     compare,
     find_mentions,
     spread_vetoes,
@@ -58,11 +57,6 @@ def test_values_denials_and_contradictions_are_vetoes(answer, reference, probabi
 def test_a_contradiction_is_a_veto_only_of_all_words():
     assert not judged("Anna Holm ran.", "Anna Berg", CONTRADICTED).veto
     assert not judged("The lake has some salt.", "salt", NEUTRAL).veto
-
-
-def test_a_copy_has_no_veto():
-    texts = final_answer("not Rome"), plain_text("not Rome")
-    assert not Comparison(*texts, copy=True).veto
 
 
 SPREAD = [  # answer, references, veto against the last one

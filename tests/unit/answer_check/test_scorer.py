@@ -15,7 +15,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:infolm")
 ALWAYS = (0.0, 0.0)  # thresholds with which an answer without a veto is likely correct
 LONG = "The cat sat on the mat. It was cold in the garden. Rain fell."
 PARIS = "The capital of France is Paris."
-CODE = "def f(x): return [x + 1 for x in range(10)]; print(f(3)); import os, sys"
 FRENCH = "Ceci est une phrase que nous avons dans la ville est Paris"
 
 
@@ -62,12 +61,6 @@ def test_an_empty_answer_is_likely_wrong(bundled, answer, reference):
     assert bundled.explain(answer, reference).reason == "The answer is empty."
 
 
-def test_blank_references_are_left_out(tiny):
-    assert score_one(tiny, "", ["", "Paris"])[0] == 0
-    first, second = tiny.score(["The cat sat."] * 2, [["the cat", " "], ["the cat"]])["scores"]
-    assert first == pytest.approx(second)
-
-
 COPIES = [
     ("Paris", "Paris"),
     ("**Paris**", "paris."),
@@ -109,9 +102,7 @@ def test_markdown_is_neither_scored_nor_out_of_domain(bundled):
 
 ACCEPTED = [
     ("The property, plant and equipment is $12,645 million.", "12645"),
-    ("It is 14%.", "0.14"),
     ("I am not sure, but I think it is Canberra.", "Canberra"),
-    ("Not Sydney but Canberra.", "Canberra"),
     ("We need five.\nAnswer: 5 km", "5 km"),
 ]
 
@@ -122,14 +113,10 @@ def test_values_and_hedged_answers_are_accepted(bundled, answer, reference):
 
 
 REJECTED = [
-    ("It is not Canberra, it is Sydney.", ["Canberra"]),
-    ("Either Sydney or Canberra.", ["Canberra"]),
     ("We need 15 kg.\nAnswer: 12 kg", ["15 kg"]),
     ("It is 5 miles away.", ["5 km"]),
     ("Louis Armstrong", ["Neil Armstrong", "Armstrong"]),
     ("The 5 kg bag costs 3 dollars.", ["3 kg"]),
-    ("15432", ["1543"]),
-    ("BRCA1", ["BRCA2"]),
     ("I do not know.", ["Canberra"]),
 ]
 
@@ -181,14 +168,6 @@ def test_verdicts_need_the_bundled_model_in_float32_or_thresholds(tiny, bundled)
         assert score_one(bundled, PARIS, ["Paris"], **harmless)[1] == LIKELY_CORRECT
 
 
-def test_thresholds_decide_the_verdict(tiny):
-    score, _ = score_one(tiny, "The cat sat.", ["the dog"])
-    expected = {(0, score): LIKELY_CORRECT, (0, score + 0.01): UNCLEAR, (score, 1): UNCLEAR}
-    expected[score + 0.01, 1] = LIKELY_WRONG
-    for thresholds, word in expected.items():
-        assert score_one(tiny, "The cat sat.", ["the dog"], thresholds=thresholds)[1] == word
-
-
 IN_DOMAIN = [
     ("It was written by Chinua Achebe.", "Chimamanda Ngozi Adichie"),
     ("It was composed by Wolodymyr Ołeksandrowycz.", "Wolodymyr Ołeksandrowycz Szczepański"),
@@ -230,19 +209,8 @@ def test_an_alias_out_of_domain_does_not_withhold_the_verdict(bundled):
     assert score_one(bundled, PARIS, ["Paris", FRENCH])[1] == LIKELY_CORRECT
 
 
-def test_hostile_texts_are_scored(bundled):
-    texts = ["\u202eParis\u200b\u2066 \U0001f600", "(" * 500 + "Paris" + ")" * 500, "\u0301" * 99]
-    assert len(bundled.score(texts, ["Paris"] * 3)["verdicts"]) == 3
-
-
 def test_the_signature_contains_math_verify(tiny):
     assert "math_verify:" in str(tiny.signature())
-
-
-@pytest.mark.parametrize("baseline", [True, "baseline.json"])
-def test_rescaling_needs_a_baseline(tiny, baseline, no_model):
-    with pytest.raises((InputError, OSError), match="baseline"):
-        tiny.score(["a"], ["b"], rescale_with_baseline=baseline)
 
 
 def test_models_with_two_labels_are_rejected(tiny_nli, no_model):

@@ -1,7 +1,5 @@
 """Values of answers: a table of answers, references and their comparison, and properties."""
 
-import itertools
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,43 +12,34 @@ M, C, X, N = Agreement.MATCH, Agreement.CONTAINED, Agreement.MISMATCH, Agreement
 # Answer, reference, comparison.
 VALUES = [
     ("12,645 million", "12645", M),
-    ("The year-end net property, plant and equipment is $12,645 million.", "12645", M),
     ("$12,645 million", "$12,645", M),
     ("12 645 €", "$12,645", X),
     ("14%", "0.14", M),
     ("0.6", "60%", M),
     ("60 percent", "0.6", M),
     ("14", "14%", M),
-    ("14.24%", "14.239%", M),
     ("15%", "14%", X),
     ("1.234,56", "1234.56", M),
     ("1,00,000", "100,000", M),
     ("1.234.567", "1,234,567", M),
     ("0,75", "0.75", M),
-    ("12 000", "12000", M),
     ("10^6", "1,000,000", M),
     ("4.24 × 10⁻³", "4.2 × 10^-3", M),
     ("4.2e-3", "0.0042", M),
     (r"4.2 \times 10^{-3}", "4.2*10^(-3)", M),
     ("5 x 10^3", "5000", M),
-    ("5 × 10^3", "500", X),
     ("3/4", "0.75", M),
     ("7 over 24", "7/24", M),
     ("7 1/2", "7.5", M),
     ("2½", "2.5", M),
     (r"\frac{7}{24}", "7/24", M),
-    ("5/24", "7/24", X),
     ("3.14159", "3.14", M),
     ("386.4", "386.4158898", M),
     ("3.15", "3.14159", N),
-    ("0.0059", "0.00587", N),
-    ("3.627", "3.6", M),
     ("81-83", "81 to 83 years", M),
     ("from 1939 to 1945", "1939-1945", M),
     ("3:1", "3-1", M),
-    ("21:10", "21-10", M),
     ("10-20", "10-21", X),
-    ("1, 5", "1, 5", M),
     ("5, 1", "1, 5", M),
     ("(7, 4)", "(4, 7)", X),
     ("1, 6", "1, 5", X),
@@ -58,7 +47,6 @@ VALUES = [
     ("1998-05-03", "3 May 1998", M),
     ("13/02/2020", "13 February 2020", M),
     ("05.01.2020", "5 January 2020", M),
-    ("5 March 1998", "3 May 1998", X),
     ("4 May 1998", "3 May 1998", X),
     ("05/01/2020", "5 January 2020", N),
     ("11/07/2018", "07/11/2018", X),
@@ -71,27 +59,21 @@ VALUES = [
     ("5 °C", "-5 °C", X),
     ("minus five degrees Celsius", "-5 °C", M),
     ("20 °F", "20 °C", X),
-    ("20 degrees Celsius", "20°C", M),
     ("5 miles", "5 km", X),
     ("17,200 m", "17.2 km", M),
     ("5", "5 km", M),
     ("0.5 mg", "500 μg", M),
     ("5 mW", "5 MW", X),
-    ("45.94 kJ/mol", "7,300 cal/mole", X),
     ("The enthalpy is -48 J/mol.", "-48 kJ/mol", X),
     ("0.0597 W/m^2", "0.06 watt/meter^2", M),
     ("152.58 J K<sup>-1</sup> mol<sup>-1</sup>", "152.67 J K^-1 mol^-1", N),
     ("2 kg m/s", "2 N*s", M),
-    ("The 5 kg bag costs 3 dollars.", "3 kg", X),
     ("5 km (3 miles)", "3 km", X),
-    ("500 °C (about 773 K)", "500 K", X),
     ("Twelve cats live in it.", "12 inches", C),
     ("BRCA1", "BRCA2", X),
     ("USB 2", "USB2", N),
     ("iPhone12", "iPhone13", X),
     ("15432", "1543", X),
-    ("There are 18003.", "1800", X),
-    ("BRCA2", "BRCA2", M),
     ("Co", "CO", N),
     ("8 Gb", "8 GB", X),
     ("OH-", "OH", X),
@@ -100,15 +82,12 @@ VALUES = [
     ("√2", "2", X),
     ("f'(x)", "f(x)", X),
     ("6′", "6″", X),
-    ("B", "B", M),
     ("(b)", "B", M),
     ("The answer is d.", "D", M),
-    ("A B C D", "B", X),
     ("A, B and C", "A, C", X),
     ("Option C", "B", X),
     ("Norvik", "B", N),
     ("ninety-nine", "99", M),
-    ("twenty one", "21", M),
     ("two million", "2,000,000", M),
     ("3.2k", "3200", M),
     ("$2.5M", "2,500,000", M),
@@ -120,27 +99,16 @@ VALUES = [
     ("3 days", "72 hours", M),
     ("94107 (or 94106)", "94107", C),
     ("We need 15 kg, but have 3 kg.", "12 kg", X),
-    (
-        "2 peaks on achiral HPLC, 3 peaks on chiral HPLC",
-        "2 peaks in standard HPLC and 3 peaks in chiral HPLC",
-        C,
-    ),
     ("k = 3", "3", M),
     ("3", "k=3", M),
-    ("$k=3$", "$3$", M),
     ("18.8", "$18.8^{\\circ}$", M),
     ("85.71", "$\\frac{600}{7}$", M),
-    ("82.02", "$\\frac{600}{7}$", X),
     ("Paris", "3", N),
     ("3:30 pm", "2:30 pm", X),
-    ("1000 J", "1,000 J", M),
     ("H_2O", "H2O", M),
     ("Fe²⁺", "Fe2+", M),
     ("Fe3+", "Fe2+", X),
     ("five pounds", "£5", C),
-    ("$15,000", "$15,000", M),
-    ("1800 W", "2020 watts", X),
-    ("5 km/h", "5 km/h", M),
     ("3 m/s", "3 m", X),
     ("16,3,1,1", "w=16, d=3, a=1, b=1", M),
 ]
@@ -188,8 +156,6 @@ def test_undefined_formulas_have_no_value():
         ("x²", "x^2", True),
         ("H₂O", "H_2O", True),
         ("nato", "NATO", False),
-        ("Cat", "cat", False),
-        ("5 mW", "5 MW", False),
         ("Co", "CO", False),
         ("__init__", "init", False),
         ("-5", "5", False),
@@ -212,13 +178,7 @@ def test_any_text_is_compared_and_agrees_with_itself(answer, reference):
     assert compare_values(answer, answer) != X
 
 
-@pytest.mark.parametrize(
-    ("piece", "reference"),
-    list(
-        itertools.product(
-            ["1 ", "1.", "1/", "10^", "½", "a-1", "twenty-", "(1,", "\\frac{"], ["5 km", "x^2"]
-        )
-    ),
-)
+@pytest.mark.parametrize("reference", ["5 km", "x^2"])
+@pytest.mark.parametrize("piece", ["1 ", "1.", "1/", "10^", "½", "a-1", "(1,", "\\frac{"])
 def test_repeated_characters_take_linear_time(piece, reference):
     assert_linear_time(lambda size: compare_values(piece * (size // 4), reference), 2_000)

@@ -65,13 +65,6 @@ def test_extreme_probabilities_have_finite_log_odds(e):
     assert 0 < score(compared("Rome", "Rome.", e, 1 - e)) < 1
 
 
-def test_a_copy_scores_1_under_every_name():
-    copy = replace(compared("Rome", "Rome"), copy=True)
-    assert [score(copy, name) for name in ("answer_check", "completeness", "correctness")] == [
-        1
-    ] * 3
-
-
 def test_weights_and_thresholds_are_in_range():
     low, high = THRESHOLDS
     assert 0 < low < high < 1 and high > CAP
