@@ -68,36 +68,20 @@ def test_documented_command_fails_only_if_the_new_outputs_are_worse(infolm):
     for old, new, code in (("weak", "good", 0), ("same", "fair", 0), ("good", "weak", 1)):
         for name, source in (("old", old), ("new", new)):
             Path(f"{name}.txt").write_text(Path(f"{source}.txt").read_text())
-        results = [infolm(*command.split()) for _ in range(2)]
-        assert results[0][0] == code and results[0] == results[1]
+        assert infolm(*command.split())[0] == code
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-@pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
-def test_out_of_domain_texts_get_no_verdict_and_fail_on_request(infolm, metric):
+def test_out_of_domain_texts_get_no_verdict_and_fail_on_request(infolm):
     german = ["Der Hund schläft auf dem Sofa.", "Die Katze ist nicht im Haus, sie schläft."] * 5
     Path("german.txt").write_text("".join(f"{text}\n" for text in german))
     Path("other.txt").write_text("".join(f"{text}\n" for text in reversed(german)))
     arguments = ("compare", "german.txt", "other.txt", "-r", "german.txt", "--resamples", "50")
-    options = ("--metric", metric, "--model", "bundled", "--json", "--fail-if-worse")
+    options = ("--model", "bundled", "--json", "--fail-if-worse")
     code, output, errors = infolm(*arguments, *options)
     (rows,) = json.loads(output)["systems"].values()
     assert rows[1]["verdict"] is None and rows[1]["p_value"] is not None
     assert code == 1 and "no verdict, because" in errors
-
-
-@pytest.mark.filterwarnings("ignore:infolm")
-def test_compare_respects_lower_is_better_and_counts_references_once(infolm):
-    files = ("good.txt", "weak.txt", "-r", "truth.txt")
-    code, output, errors = infolm("compare", *files, "--json", "--resamples", "50")
-    assert code == 0, errors
-    result = json.loads(output)
-    rows = result["systems"]["infolm"]
-    assert rows[1]["verdict"] == "worse" and rows[1]["mean"] > rows[0]["mean"]
-    single = json.loads(infolm("score", "-c", "weak.txt", "-r", "truth.txt", "--json")[1])
-    assert rows[1]["mean"] == pytest.approx(single["infolm"], abs=1e-6)
-    assert result["metrics"]["infolm"]["signature"] == single["signature"]
-    assert errors.count("warning") <= 1
 
 
 WORSE = [
@@ -190,14 +174,11 @@ def test_intervals_stay_within_the_bounds_of_the_score(infolm_output):
     assert (other["low"], other["high"]) == (0, 1)  # t with one degree of freedom is wide
 
 
-@pytest.mark.parametrize("metric", ["infolm", "baryscore", "menli"])
-def test_an_empty_system_does_not_gain_from_blank_references(infolm, metric, tiny_nli):
+def test_an_empty_system_does_not_gain_from_blank_references(infolm):
     Path("empty.txt").write_text("\n" * len(TEXTS))
     blank = ("" if place % 2 else text for place, text in enumerate(reversed(TEXTS)))
     Path("partly_blank.txt").write_text("".join(f"{text}\n" for text in blank))
-    models = {"menli": ("--model", tiny_nli()), "baryscore": ("--layers", 1)}
-    model = models.get(metric, ())
-    options = ("--resamples", "50", "--json", "--metric", metric, *model)
+    options = ("--resamples", "50", "--json")
     references = ("-r", "truth.txt", "-r", "partly_blank.txt")
     code, output, errors = infolm("compare", "good.txt", "empty.txt", *references, *options)
     (rows,) = json.loads(output)["systems"].values()
@@ -205,19 +186,17 @@ def test_an_empty_system_does_not_gain_from_blank_references(infolm, metric, tin
 
 
 @pytest.mark.filterwarnings("ignore:infolm")
-@pytest.mark.parametrize("metric", ["infolm", "baryscore"])
-def test_texts_from_a_template_get_no_verdict(infolm, metric):
+def test_texts_from_a_template_get_no_verdict(infolm):
     numbers = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     for name, shift in (("right", 0), ("wrong", 1)):
         lines = (f"the price is {numbers[(i + shift) % 10]} dollars\n" for i in range(10))
         Path(f"{name}.txt").write_text("".join(lines))
-    arguments = ("compare", "right.txt", "wrong.txt", "-r", "right.txt", "--metric", metric)
+    arguments = ("compare", "right.txt", "wrong.txt", "-r", "right.txt")
     options = ("--model", "bundled", "--resamples", "50", "--fail-if-worse")
     code, output, errors = infolm(*arguments, *options)
     assert code == 1 and "few weighted tokens" in output and "few weighted tokens" in errors
     (rows,) = json.loads(infolm(*arguments, *options, "--json")[1])["systems"].values()
     assert rows[1]["verdict"] is None
-    assert infolm(*arguments, *options, "--idf", "none")[0] == 1  # significantly worse
     code, output, errors = infolm(*arguments, *options, "--idf", "none", "--json")
     (rows,) = json.loads(output)["systems"].values()
-    assert rows[1]["verdict"] == "worse"
+    assert (code, rows[1]["verdict"]) == (1, "worse")

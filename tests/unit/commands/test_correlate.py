@@ -117,10 +117,9 @@ def test_columns_of_systems_and_ids_can_be_selected(infolm_output, infolm_error,
     assert infolm_output(command, "named.jsonl", *options, *columns) == expected
     assert "--system-column Model" in infolm_error(command, "named.jsonl", *options)
     assert "--id-column" in infolm_error(command, "named.jsonl", *options, *columns[:2])
-    pooled = json.loads(infolm_output(command, "named.jsonl", *options, "--system-column", "none"))
-    assert (
-        pooled["systems"] == 0 if command == "correlate" else [*pooled["systems"]] == ["all texts"]
-    )
+    if command == "correlate":
+        output = infolm_output(command, "named.jsonl", *options, "--system-column", "none")
+        assert json.loads(output)["systems"] == 0
 
 
 @pytest.mark.parametrize(
@@ -161,11 +160,7 @@ SAME_NAME = [{**row, "metrics": {"infolm": 1.0 * i}} for i, row in enumerate(ROW
 INVALID = [
     (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no score 'clarity' in 'human'"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
-    (ROWS, ["--resamples", "0"], "--resamples must be at least 1"),
-    (ROWS, ["--seed", "-1"], "--seed must be at least 0"),
     (ROWS, ["--against", "x"], "unknown metric to test against 'x'. Known: 'infolm'"),
-    (ROWS, ["--no-metric", "--against", "x"], "Known: 'bleu', 'ter', 'length'"),
-    (ROWS, ["--rescale-with-baseline"], "unrecognized arguments: --rescale-with-baseline"),
     ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: system 'good' already has a text for id '0'"),
     (SAME_NAME, [], "two metrics are named 'infolm'"),
     (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "at least one criterion and one metric are required"),

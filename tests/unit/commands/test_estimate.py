@@ -140,7 +140,6 @@ BY_TOY = ["--metric", "toy"]
 REJECTED = [
     (ROWS, ["--scores", "ter"], "no score 'ter' in 'metrics'"),
     (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
-    (ROWS, ["--source-column", "a"], "unrecognized arguments: --source-column"),
     ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
     ([{**row, "human": {}} for row in ROWS], ["--scores", "bleu"], "no human scores"),
     ([{**ROWS[0], "prediction": None}, *ROWS[1:]], [], "rows.jsonl, line 1"),

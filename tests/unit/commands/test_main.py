@@ -85,36 +85,23 @@ def test_a_setting_that_no_chosen_metric_has_is_rejected(infolm_error, command):
 
 INVALID = [
     (["scor", "a", "b"], "unknown command 'scor'. Did you mean 'score'?"),
-    (["tune"], "unknown command 'tune'. Known: "),
     (["score", "--temp", "1", "a", "b"], "arguments: --temp. Did you mean '--temperature'?"),
     (["score", "--size=3", "a", "b"], "--size is a setting of toy, not of infolm"),
     (["score", "--metric", "toy", "--metric", "toy", "a", "b"], "'toy' passed twice"),
     (["select", "--metric", "toy", "--metric", "infolm", "-"], "--metric: passed twice"),
     *(
         (["score", *words.split(), "a", "b"], f"{words.rpartition(' ')[2]} must be NAME, once, or")
-        for words in (
-            "--model x --model y",
-            "--model infolm=x --model infolm=y",
-            "--model menli=x",
-            "--model infolm=",
-        )
+        for words in ("--model x --model y", "--model menli=x", "--model infolm=")
     ),
     (["score", "--model", "infoml=x", "a", "b"], "Did you mean 'infolm'?"),
-    (
-        ["score", "--metric", "tog", "a", "b"],
-        "--metric: invalid choice: 'tog'. Did you mean 'toy'?",
-    ),
-    (["score", "--metric", "baryscroe", "a", "b"], "Did you mean 'baryscore'?"),
+    (["score", "--metric", "tog", "a", "b"], "invalid choice: 'tog'. Did you mean 'toy'?"),
     (["score", "--metric", "infolm,toy", "a", "b"], "Pass each name separately"),
     (["score", "-m", "kl,l1", "a", "b"], "unknown --measure 'kl,l1'. Pass each name separately"),
     (["score", "--model-name-or-path", "x", "a", "b"], "Did you mean '--model'?"),
-    (["score", "--information-measure=kl", "a", "b"], "Did you mean '--measure'?"),
     (["score", "--refs", "ref.txt", "-c", "sys.txt"], "Did you mean '--references'?"),
     (["score", "--engine", "local-machine", "a", "b"], "Did you mean 'local'?"),
-    (["attack", "--metric", "infolm", "data.jsonl"], "unrecognized arguments: --metric"),
     (["compare", "a.txt", "b.txt"], "are required: -r/--references"),
     (["score", "--candidates"], "use --candidates=VALUE"),
-    (["idf", "ref.txt"], "the following arguments are required: -o/--output"),
     (["idf", "ref.txt", "-o", "-"], "Name a file with -o"),
 ]
 
@@ -128,7 +115,6 @@ def test_usage_errors_are_reported_in_one_line(infolm_error, arguments, words):
 COMMAND_LINES = [
     ("score", "--data", "-", "--json"),
     ("score", "--dataset", "no_such_data_set", "-o", "scores.jsonl"),
-    ("compare", "sys.txt", "-", "-r", "ref.txt"),
     ("correlate", "-"),
     ("robustness", "-"),
 ]

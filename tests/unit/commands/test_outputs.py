@@ -7,9 +7,7 @@ import pytest
 from tests.random_pairs import write_lines
 
 TOY = ("score", "--metric", "toy")
-FILES = ("-c", "sys.txt", "-r", "ref.txt")
-ENDINGS = ("", ".txt", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".md", ".parquet", ".csv.gz")
-ENDINGS += (".XLSX", ".idf", ".baseline", ".v1.2")
+ENDINGS = ("", ".txt", ".json", ".jsonl", ".csv", ".parquet", ".csv.gz", ".XLSX", ".idf")
 REPORT = ".txt .json"
 # Commands with their inputs, and the extensions that each writes. "" is always possible.
 FORMATS = {

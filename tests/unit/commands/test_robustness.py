@@ -63,14 +63,8 @@ def test_settings_apply_to_the_metrics_that_have_them(infolm_output, cases, tiny
 
 def test_scores_are_named_after_their_metric(infolm_output, cases, tiny_bert):
     options = ("--metric", "infolm", "--model", tiny_bert, "--idf", "none", "--json")
-    names = {
-        ("kl",): ["infolm_kl_divergence"],
-        ("fisher_rao", "l1"): ["infolm", "infolm_l1_distance"],
-    }
-    for measures, expected in names.items():
-        words = [word for measure in measures for word in ("-m", measure)]
-        output = infolm_output("robustness", "cases.jsonl", *options, *words)
-        assert list(json.loads(output)["metrics"]) == expected
+    output = infolm_output("robustness", "cases.jsonl", *options, "-m", "fisher_rao", "-m", "l1")
+    assert list(json.loads(output)["metrics"]) == ["infolm", "infolm_l1_distance"]
 
 
 def test_external_scores_need_no_metric(infolm_output, infolm_error, cases):
@@ -93,9 +87,7 @@ INVALID = [
     (["robustness", "cases.jsonl", "--idf", "separate"], "--idf='separate' would compute"),
     (["robustness", "cases.jsonl", "--scores", "bleu"], "no column 'bleu.paraphrase'"),
     (["robustness", "cases.jsonl", "--lower-is-better", "bleu"], "bleu requires --scores"),
-    (["robustness", "rows.jsonl"], "line 1: no column 'attack'. Create cases with `infolm attack"),
     (["attack", "missing.jsonl"], "cannot read missing.jsonl"),
-    (["attack", "cases.jsonl"], "none of the columns 'references' and 'reference'"),
     (["attack", "rows.jsonl", "--attack", "pron"], "can be attacked with pron. Add"),
 ]
 

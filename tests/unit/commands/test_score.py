@@ -126,15 +126,10 @@ def test_texts_and_other_columns_come_out_as_they_went_in(infolm_output, name):
 
 
 OPTIONS = [
-    (["-m", "kl", "--measure", "l1"], {"information_measure": ["kl", "l1"]}),
     (["-m", "alpha", "--alpha", "-2"], {"information_measure": "alpha", "alpha": -2}),
     (["-m", "beta", "--beta", "1e-3"], {"information_measure": "beta", "beta": 1e-3}),
-    (
-        ["-m", "kl", "--symmetrize", "none", "-t", "1e-1"],
-        {"information_measure": "kl", "symmetrize": "none", "temperature": 0.1},
-    ),
+    (["-m", "kl", "--symmetrize", "none"], {"information_measure": "kl", "symmetrize": "none"}),
     (["--idf", "none", "--batch-size", "auto"], {"idf": False, "batch_size": "auto"}),
-    (["--max-length", "6", "--long-text", "window"], {"max_length": 6, "long_text": "window"}),
 ]
 
 
@@ -173,7 +168,8 @@ def test_per_pair_prints_a_table_followed_by_the_summary(infolm):
 @pytest.mark.parametrize("name", ["scores.csv", "scores.tsv", "scores.jsonl"])
 def test_output_keeps_input_columns_and_can_be_scored_again(infolm_output, toy, name):
     rows = [{"id": "x,1", "prediction": "a cat", "references": ["the cat", 'a "cat"'], "n": 5}]
-    rows.append({"id": "y", "prediction": "a\tdog", "references": ["b"], "more": None})
+    text = "A dog\r\nran\tto\rit.\n"
+    rows.append({"id": "y", "prediction": text, "references": ["b"], "more": None})
     write_lines(Path("data.jsonl"), rows)
     output = infolm_output("score", "--metric", "toy", "data.jsonl", "-o", name)
     assert output.startswith("toy: ")
@@ -183,17 +179,8 @@ def test_output_keeps_input_columns_and_can_be_scored_again(infolm_output, toy, 
         table = pd.read_csv(name, sep="\t" if name.endswith("tsv") else ",")
     assert {*table} == {"pair", "id", "prediction", "references", "n", "toy", "more"}
     assert list(table["id"]) == ["x,1", "y"] and list(table["pair"]) == [1, 2]
+    assert list(table["prediction"]) == ["a cat", text]
     assert list(table["toy"]) == toy("data.jsonl") == toy(name)
-
-
-@pytest.mark.parametrize("name", ["scores.csv", "scores.tsv"])
-def test_line_breaks_in_texts_are_preserved_in_tables(infolm_output, toy, name):
-    texts = ["A cat\rsat.", "A dog\r\nran.", "\r", "It\nrained."]
-    write_lines(Path("data.jsonl"), [{"prediction": text, "reference": "a"} for text in texts])
-    infolm_output("score", "--metric", "toy", "data.jsonl", "-o", name)
-    table = pd.read_csv(name, sep="\t" if name.endswith("tsv") else ",")
-    assert list(table["prediction"]) == texts
-    assert toy(name) == toy("data.jsonl")
 
 
 RESCALED = ["--model", "bundled", "--idf", "none", "--rescale-with-baseline"]
@@ -206,7 +193,7 @@ NEW_COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize("output", ["new.csv", "new.tsv", "new.jsonl"])
+@pytest.mark.parametrize("output", ["new.csv", "new.jsonl"])
 @pytest.mark.parametrize(("column", "options"), NEW_COLUMNS)
 def test_input_with_a_result_column_is_rejected(infolm_error, no_model, output, column, options):
     row = {"prediction": "a cat", "reference": "a dog"}
@@ -244,6 +231,7 @@ def test_warnings_go_to_standard_error(infolm):
     code, output, errors = infolm("score", "the cat " * 50, "the cat", "--json")
     assert code == 0 and json.loads(output)["warnings"]["too_long"] == 1
     assert errors.startswith("infolm: warning: 1 of 2 texts") and "window" in errors
+    assert "--long-text" in errors and "long_text" not in errors
 
 
 # Several metrics
@@ -400,14 +388,10 @@ INVALID = [
     (["a cat"], "the candidate has no references"),
     (["missing"], "got only 'missing'. Add a reference. If this is the name of a table, check it"),
     (["folder"], "pass a folder of tables with --dataset"),
-    (["--", "folder"], "the candidate has no references"),
     (["--data", "folder"], "folder: the name of a table must end in .jsonl"),
     (["-c", "folder", "-r", "ref.txt"], "folder must be a file, but it is a folder"),
-    (["-c", "sys.txt", "-r", "folder"], "folder must be a file, but it is a folder"),
     (["--dataset", "data.csv"], "but data.csv is a file. Pass it with --data"),
     (["--dataset", "folder"], "doesn't contain any data files"),
-    (["sys.txt"], "sys.txt: the name of a table must end in .jsonl"),
-    (["no.jsonl"], "cannot read no.jsonl: there is no such file"),
     (["a cat", "a dog", *FILES], "more than one input. Pass either texts"),
     (["-c", "sys.txt"], "Pass -c CANDIDATES and -r REFERENCES"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
@@ -417,8 +401,6 @@ INVALID = [
     (["a", "b", "--candidate-column", "x"], "--candidate-column and --reference-column require"),
     (["a", "b", "--split", "test"], "--split requires --dataset NAME"),
     ([*FILES, "--restart"], "--restart requires a job"),
-    (["a", "b", "-m", "fisher"], "unknown --measure 'fisher'. Did you mean"),
-    (["a", "b", "--idf", "no.idf"], "there is no file 'no.idf'"),
     (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
 ]
 

@@ -34,7 +34,6 @@ def file(tmp_path):
 LINES = [
     (f"{ODD}\r\n\n {ODD}", [ODD, "", f" {ODD}"]),
     ("a\nb", ["a", "b"]),
-    ("a\nb\n\n", ["a", "b", ""]),
     ("a\r\r\nb\r", ["a\r", "b"]),
     ("\ufeffa\n\ufeffb", ["a", "\ufeffb"]),
     ("\ufeff", []),
@@ -89,11 +88,9 @@ BAD_TABLES = [
     ("a.jsonl", '{"candidate": "a", "references": []}', "line 1: 'references' is an empty"),
     ("a.jsonl", r'{"candidate": "\ud800", "reference": "b"}', "line 1: 'candidate' must be valid"),
     ("a.jsonl", '{"text": "a"}', "line 1: found none of the columns 'prediction'"),
-    ("a.csv", "prediction,candidate,reference\na,b,c", "only one of the columns 'prediction' and"),
     ("a.csv", "prediction\na", "--reference-column (available: 'prediction')"),
     ("a.csv", "candidate,reference\na,b\nc\n", "line 3: expected 2 cells"),
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
-    ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
     ("a.csv", "a,a\nb,c", "line 1: duplicate column name 'a'. Rename one column, or add a header"),
@@ -101,11 +98,9 @@ BAD_TABLES = [
     ("a.csv", "candidate;reference\na,b\n", "expected 2 cells separated by ';'"),
     ("a.jsonl", '{\n"candidate": "a"}', "jq -c . FILE"),
     ("a.json", "[]", "jq -c '.[]' FILE"),
-    ("a.csv", b"PK\x03\x04\x00\x8f", "not valid UTF-8 (byte 0x8f). Convert the text"),
     ("a.csv", codecs.BOM_UTF16_LE + "a,b\n".encode("utf-16-le"), "export a spreadsheet as UTF-8"),
     ("a.csv.gz", gzip.compress(MANY_LINES, 1, mtime=0), "larger than field limit"),
     ("a.csv.gz", b"candidate", "Not a gzipped file"),
-    ("a.jsonl.gz", gzip.compress(b"candidate", mtime=0)[:-9], "cannot read"),
     ("a.parquet", b"no", "cannot read"),
     ("a.json", "{}", "the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
 ]
@@ -117,17 +112,6 @@ def test_malformed_tables_are_rejected_with_their_path(file, name, content, prob
     with pytest.raises(InputError) as refusal:
         list(tables.Source(path, lambda: tables.read_rows(path)))
     assert problem in str(refusal.value) and path in str(refusal.value)
-
-
-def test_unequal_missing_and_other_files_are_not_read_as_plain_text(file):
-    one, three, table = file("a.txt", "a\n"), file("b.txt", "a\nb\nc\n"), file("a.jsonl", "{}")
-    for paths, words in (
-        ([one, three], f"{one} has only 1"),
-        ([table], f"{table} must be plain text .*infolm score --data"),
-        (["nothing.txt"], "cannot read nothing.txt: .*. Check the file"),
-    ):
-        with pytest.raises(InputError, match=words):
-            list(tables.read_parallel(one, paths))
 
 
 def test_stdin_and_devices_can_be_read_only_once():
@@ -188,17 +172,7 @@ def test_cells_with_other_json_or_python_values_are_rejected(cell, problem):
 
 
 TEXT_CELLS = ["[sic] a 'cat'", "[UNK]", "(a cat)", "(5)", "('a cat')", "{curly", "['a", "[" * 9999]
-TEXT_CELLS += [
-    "('a', 'b')",
-    "{'a': 1}",
-    "(see '\\d')",
-    "",
-    " ",
-    "a ['cat']",
-    "[np.str_(a)]",
-    "[nan] bread",
-    "array(['a'])",
-]
+TEXT_CELLS += ["('a', 'b')", "{'a': 1}", "(see '\\d')", "", " ", "a ['cat']", "[np.str_(a)]"]
 
 
 @pytest.mark.parametrize("cell", TEXT_CELLS)

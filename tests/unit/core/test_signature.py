@@ -52,7 +52,6 @@ def test_short_signature_keeps_what_differs_from_the_defaults(fields, defaults):
 
 BUNDLED = {"model_name_or_path": "bundled"}
 CHANGED = [
-    ("infolm", {"information_measure": "kl"}, "measure:kl_divergence"),
     ("infolm", {"information_measure": "kl", "symmetrize": "jensen"}, "symmetrize:jensen"),
     ("infolm", {"masking": "none", "temperature": 2}, "temperature:2.0|masking:none"),
     ("infolm", {"idf": False, "max_length": 64}, "max_length:64"),

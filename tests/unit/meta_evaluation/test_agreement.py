@@ -134,7 +134,6 @@ INVALID = [
     ({"against": ["lenght"]}, "unknown .* 'lenght'. Did you mean 'length'"),
     ({"against": ["length"], "length": None}, "unknown .* 'length'. Known: 'mine', 'bleu'"),
     ({"metrics": {"length": grids()[2]}, "length": None}, "'length', which is reserved.*Rename"),
-    ({"metrics": {}}, "at least one criterion and one metric"),
     ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
     ({"human": {"fluency": UNSCORED}}, "criterion 'fluency': no sample has scores"),

@@ -81,7 +81,7 @@ def test_an_interval_of_skewed_ratings_reaches_toward_the_long_tail():
     assert result.low < expected[0] and result.mean < result.high < expected[1]
 
 
-@pytest.mark.parametrize(("rated", "correlation"), [(30, 0.2), (30, 0.7), (40, 0.9)])
+@pytest.mark.parametrize(("rated", "correlation"), [(30, 0.2), (40, 0.9)])
 def test_intervals_cover_the_mean_in_95_percent_of_samples(rated, correlation):
     random = np.random.default_rng(2)
     results = []

@@ -118,7 +118,7 @@ def test_randomization_agrees_with_the_t_test_on_normal_differences():
     assert approximate_randomization(scores, baseline, 4000) == pytest.approx(expected, abs=0.02)
 
 
-@pytest.mark.parametrize("samples", [2, 3, 5, 10, 20, 50])
+@pytest.mark.parametrize("samples", [2, 5, 20])
 def test_mean_interval_contains_the_mean_of_a_normal_distribution_as_often_as_stated(samples):
     scores = np.random.default_rng(0).normal(0.7, 0.1, size=(2000, samples))
     ends = np.array([mean_interval(row) for row in scores])
@@ -205,7 +205,6 @@ INVALID = [
     (lambda: williams_test(0.5, 0.4, 0.3, 3), "number of systems .* at least 4, got 3"),
     (lambda: williams_test(1.5, 0, 0, 9), "r12"),
     (lambda: soft_pairwise_accuracy(*grids(), permutations=0), "permutations must be at least"),
-    (lambda: soft_pairwise_accuracy(*grids(), seed=-1), "seed must be at least 0, got -1"),
     *(
         (lambda arguments=arguments: approximate_randomization(*arguments), message)
         for arguments, message in (
