@@ -1,7 +1,6 @@
 """Attack cases: creation, reading and writing, scoring and summary statistics."""
 
 import math
-from dataclasses import asdict, replace
 
 import pytest
 
@@ -85,14 +84,6 @@ def test_cases_are_ordered_by_attack_regardless_of_the_order_of_items():
     assert names == ["num", "neg"]
     assert len(make_cases(items, ["num"])) == 20
     assert make_cases(items, ["num"]) == make_cases(items, ["num"], seed=0)
-
-
-def test_written_cases_can_be_read_back(tmp_path):
-    cases = make_cases([Item("1", (ANCHOR, DISSIMILAR))], seed=2)
-    path = str(write_lines(tmp_path / "cases.jsonl", map(asdict, cases)))
-    assert [replace(case, seed=2) for _, case in read_cases(path)] == cases
-    columns = "id attack kind anchor paraphrase adversary paraphrase_adversary seed"
-    assert list(asdict(cases[0])) == columns.split()
 
 
 # Invalid input
@@ -209,24 +200,14 @@ def test_each_distinct_pair_is_scored_once_as_if_alone(monkeypatch):
     assert set(result.attacks) == {case.attack for case in CASES}
     for name, numbers in result.attacks.items():
         cases = [case for case in CASES if case.attack == name]
-        full_cases = [case for case in cases if case.paraphrase is not None]
-        accuracy = [prefers(case.paraphrase, case.adversary, case.anchor) for case in full_cases]
         sensitivity = [
             prefers(case.anchor, case.adversary, case.anchor)
             if case.paraphrase_adversary is None
             else prefers(case.paraphrase, case.paraphrase_adversary, case.anchor)
             for case in cases
         ]
-        mean = sum(accuracy) / len(accuracy) if accuracy else None
-        assert (numbers.n, numbers.accuracy) == (len(accuracy), mean)
+        assert numbers.n == sum(case.paraphrase is not None for case in cases)
         assert numbers.sensitivity == sum(sensitivity) / len(sensitivity)
-
-
-def test_lower_is_better_scores_are_negated(tiny_bert):
-    scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=False)
-    cases = [case for case in CASES if case.id == "2"]
-    attacks = evaluate_robustness(cases, {"infolm": scorer})["infolm"].attacks
-    assert {numbers.sensitivity for numbers in attacks.values()} == {1}
 
 
 def test_idf_counts_each_distinct_anchor_once(tiny_bert):

@@ -117,16 +117,12 @@ INVALID = [
     (("infolm", *PAIR, {"temperature": 101.0}), "temperature must be between"),
     (("infolm", *PAIR, {"interpolation": 1.0}), "interpolation must be between"),
     (("infolm", *PAIR, RENYI), "any number > 0"),
-    (("answer_check", *PAIR, {"idf": False}), "unknown setting of answer_check: 'idf'"),
-    (("menli", "", ["a"]), "the candidate is empty"),
     (("menli", "a", ["  "]), "the reference is empty"),
     (("menli", "a", "abc"), "references must be a list"),
-    (("menli", "a\ud800", ["a"]), "surrogate"),
     (("menli", "x" * 3_001, ["a"]), "a text in the input has 3,001 characters"),
     (("infolm", "a " * 192, ["a"]), "the candidate has 194 tokens, but at most 192"),
     (("infolm", "a", ["b " * 130] * 3), "396 tokens together, but at most 384"),
     (("menli", "a " * 480, ["a"]), "the candidate has 482 tokens, but at most 480"),
-    (("menli", "a", []), "at least one"),
     (("menli", "a", ["b"] * 6), "6 references, but at most 5"),
 ]
 
@@ -144,7 +140,6 @@ SETTINGS = [
     *((metric, {}) for metric in METRICS),
     ("infolm", {"information_measure": "ab_divergence", "alpha": 0.5, "beta": 0.5}),
     ("infolm", {"temperature": 2.0, "interpolation": 0.25, "idf": "bundled"}),
-    ("infolm", {"masking": "none"}),
     ("baryscore", {"multi_reference": "mean", "idf": False}),
     *(("menli", {"task": task}) for task in ("translation", "summary")),
 ]
@@ -298,19 +293,12 @@ MEETINGS = ["The meeting is on Monday.", "The meeting is on Tuesday."]
 VERDICTS = [
     ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
     ("infolm", *EXAMPLES["Unrelated texts"], "About as far apart as unrelated texts"),
-    ("baryscore", *EXAMPLES["Unrelated texts"], "About as far apart as unrelated texts"),
     ("infolm", PAIR[0], [PAIR[0]], "Same score as an identical text"),
     ("infolm", "yes", ["no"], "This score is not meaningful"),
     ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
     ("infolm", "The meeting is on Friday.", MEETINGS, "This score is not meaningful"),
     ("baryscore", "The meeting is on Friday.", MEETINGS, "No verdict"),
-    ("baryscore", *PARAPHRASE, "Far closer than unrelated texts"),
-    (
-        "menli",
-        "A man is sleeping.",
-        ["A man is sleeping in a large bed at home."],
-        "Only one text follows from the other",
-    ),
+    ("menli", "A man sleeps.", ["A man sleeps in bed."], "Only one text follows from the other"),
     *(
         ("menli", *EXAMPLES[name], "The texts contradict each other")
         for name in EXAMPLES
@@ -506,19 +494,6 @@ def test_marker_and_bands_are_on_a_scale_from_worse_to_better():
     assert answer.score < 0 and at == pytest.approx(50 * (answer.score + 1), abs=0.01)
 
 
-def test_examples_show_the_described_behaviour():
-    pairs = {name: texts for name, texts in EXAMPLES.items() if not name.startswith("LLM")}
-    scores = {name: compare("infolm", *texts).score for name, texts in pairs.items()}
-    assert max(scores, key=scores.get) == "Unrelated texts"
-    low = [name for name in scores if name.startswith(("Blind spot", "Same words"))]
-    worst = max(scores[name] for name in low)
-    assert 0 < worst < scores["Paraphrase"]
-    swapped = EXAMPLES["Same words, different order"]
-    assert compare("menli", *swapped).verdict == "Each text follows from the other"
-    candidate, (reference,) = PARAPHRASE
-    assert {*candidate.split()} & {*reference.split()} == {"on", "the"}
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_card_and_explanation_contain_no_markup_or_templates_of_the_visitor(metric):
     for candidate, reference in ((ATTACK, ATTACK + "cat"), (f"It is not <b>{ATTACK}</b>.", ATTACK)):
@@ -570,27 +545,17 @@ def test_blank_cells_of_a_file_are_left_out_and_reported(tmp_path):
 
 
 def test_download_keeps_the_columns_of_the_visitor(tmp_path):
-    row = {
-        "id": "007",
-        "rank": 5,
-        "prediction": "It is\rRome.",
-        "references": ["Rome", "Roma"],
-        "note": None,
-    }
-    path = write_lines(
-        tmp_path / "a.jsonl", [row, {"id": 8, "prediction": "x y", "references": "Rome"}]
-    )
+    row = {"id": "007", "rank": 5, "prediction": "It is\rRome.", "references": ["Rome", "Roma"]}
+    row["note"] = None
+    other = {"id": 8, "prediction": "x y", "references": "Rome"}
+    path = write_lines(tmp_path / "a.jsonl", [row, other])
     result, (first, second), _ = score_file(path, "answer_check")
     scores = result["scores"]
     assert list(first) == ["pair", *row, "answer_check", "verdict"]
     assert [float(each["answer_check"]) for each in (first, second)] == scores
     assert [each["verdict"] for each in (first, second)] == result["verdicts"]
-    assert first == first | {
-        "id": "007",
-        "rank": "5",
-        "references": '["Rome", "Roma"]',
-        "note": "",
-    }
+    cells = {"id": "007", "rank": "5", "references": '["Rome", "Roma"]', "note": ""}
+    assert first == first | cells
     assert second == second | {"id": "8", "rank": "", "references": "Rome"}
 
 
@@ -609,18 +574,11 @@ def test_table_of_a_file_shows_the_worst_pairs_first_and_escapes_its_columns(tmp
 INVALID_FILES = [
     ("a.txt", "a\n", "must end in"),
     ("a.csv", "prediction,reference\n", "the file has no rows"),
-    ("a.csv", 'prediction,reference\n"x,y\n', "a.csv, line 2: not valid CSV"),
-    ("a.jsonl", '{"prediction": 1, "reference": "a"}\n', "'prediction' must be a string"),
     ("a.jsonl", json.dumps({"prediction": "a", "reference": ["b"] * 6}), "6 references"),
     ("a.csv", "prediction,other\na,b\n", "found none of the columns 'references'"),
     ("a.csv", "prediction,reference,infolm\na,b,1\n", "column 'infolm' already exists"),
-    ("a.csv", "prediction,candidate,reference\na,b,c\n", "expected only one of the columns"),
     ("a.csv", "prediction,reference\n" + "a,b\n" * 101, "101 rows or more, but at most 100"),
-    (
-        "a.csv",
-        "prediction,reference\na," + "b " * 1600 + "\n",
-        "a.csv, line 2 has 3,200 characters",
-    ),
+    ("a.csv", f"prediction,reference\na,{'b ' * 1600}\n", "a.csv, line 2 has 3,200 characters"),
     ("a.csv", "prediction,reference\na," + "b " * 80 + "\n", "a text in the file has 82 tokens"),
 ]
 
