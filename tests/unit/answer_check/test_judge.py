@@ -46,17 +46,15 @@ VETOES = [
     ("It is 6 km.", "5 km", ENTAILED, "value"),
     ("It is not Rome.", "Rome", ENTAILED, "denies"),
     ("The lake has zero salt.", "salt", CONTRADICTED, "contradicts"),
+    ("Anna Holm ran.", "Anna Berg", CONTRADICTED, None),  # not all words
+    ("The lake has some salt.", "salt", NEUTRAL, None),
 ]
 
 
 @pytest.mark.parametrize(("answer", "reference", "probabilities", "reason"), VETOES)
 def test_values_denials_and_contradictions_are_vetoes(answer, reference, probabilities, reason):
-    assert reason in judged(answer, reference, probabilities).veto
-
-
-def test_a_contradiction_is_a_veto_only_of_all_words():
-    assert not judged("Anna Holm ran.", "Anna Berg", CONTRADICTED).veto
-    assert not judged("The lake has some salt.", "salt", NEUTRAL).veto
+    veto = judged(answer, reference, probabilities).veto
+    assert reason in veto if reason else not veto
 
 
 SPREAD = [  # answer, references, veto against the last one

@@ -17,7 +17,6 @@ TEXTS = [
     "It rained.| The match was postponed!| Why?| Nobody knows…| Really.",
     "Mr. Smith met Dr. Jones and Prof. Lee in St. Louis.| They talked.",
     "It costs $3.50.| Version 3.10.2 is free.",
-    "George W. Bush won.| J. R. R. Tolkien wrote.",
     "J. R. R. Tolkien and C. S. Lewis wrote.| G. W. Berg and J. Holm read.",
     "The answer is B.| Photosynthesis needs light.",
     "He lives in the U.S. Virgin Islands.",

@@ -157,9 +157,7 @@ def test_a_stream_is_read_once():
 
     table = IDF.from_corpus(IterableDataset.from_generator(rows), TOKENIZER)
     assert read == list(range(2 * DOCUMENTS_PER_ROW + 1))
-    assert table.documents == 2 * DOCUMENTS_PER_ROW + 1 and frequencies(table)[
-        "c"
-    ] == 2 * DOCUMENTS_PER_ROW / len(CORPUS)
+    assert table.documents == len(read)
 
 
 LATE = Dataset.from_dict({"text": ["a"] * DOCUMENTS_PER_ROW + [None]})

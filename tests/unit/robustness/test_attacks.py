@@ -213,7 +213,6 @@ INVALID = [
     (("A cat.", "nun"), InputError, "unknown attack 'nun'. Did you mean 'noun'"),
     ((None, "num"), InputError, "text"),
     (("A cat.", "num", -1), InputError, "seed"),
-    (("A cat.", "num", "x"), InputError, "seed"),
 ]
 
 
