@@ -15,6 +15,7 @@ THINKING = [
     ("Ares? No, Mars.</think>\n\nMars", "Mars"),  # the prompt contained the opening tag
     ("<THINKING>a</THINKING> b <think>c</think> d", "d"),
     ("<reasoning>a</reasoning>\nb", "b"),
+    ("[THINK]a[/THINK]b", "b"),
     ("<thought>a</thought>b", "b"),
     ("<seed:think>a</seed:think>b", "b"),
     ("<|begin_of_thought|>a<|end_of_thought|><|begin_of_solution|>b<|end_of_solution|>", "b"),
@@ -50,6 +51,7 @@ MARKDOWN = [
     ("[1] and f(x)", "[1] and f(x)"),
     ("Call `f(*a, **b)`.", "Call f(*a, **b)."),
     ("```python\na = b\n```\nd", "a = b\nd"),
+    ("~~~\na\n~~~", "a"),
     ("+", "+"),  # marks alone are content
     ("**♥**", "♥"),
     ("<b>Mars</b> H<sub>2</sub>O x<sup>2</sup>", "Mars H2O x^2"),
@@ -67,6 +69,7 @@ LATEX = [
     (r"$3\sqrt{5}$", "3√5"),
     (r"$37^\circ\text{C}$", "37°C"),
     (r"$12{,}500$ and $3\,000$", "12,500 and 3,000"),
+    ("{1, 2}", "{1, 2}"),
 ]
 UNICODE = [
     ("mc²", "mc^2"),
@@ -156,6 +159,7 @@ MARKED = [
     ("5 + 4 = 9\n#### 9", "9"),
     ("Answer: Rome\n\\boxed{Bari}", "Bari"),
     ("My answer: none of it was in my question", "none of it was in my question"),
+    ("It is the right answer.", "It is the right answer."),
     ("#### Heading\nRome", "Heading"),
 ]
 

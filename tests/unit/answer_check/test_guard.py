@@ -20,6 +20,7 @@ ORDINARY = [  # answer, references
 CAUGHT = {
     "repetition": [
         "Jane Austen " * 3,
+        "Jane Austen JANE AUSTEN jane austen",
         "Jane\u200b Austen Jane Aus\u200bten Jane Austen",
         "Jane Austen wrote it. Jane Austen wrote it.",
         "Emma is by Jane Austen. By Jane Austen is Emma. Jane Austen, Emma is by.",
@@ -29,6 +30,7 @@ CAUGHT = {
         "The answer is Jane Austen. The answer is Mary Shelley.",
         "Mary Shelley wrote it in her youth. Jane Austen wrote it in her youth.",
         "Keats, Austen, Byron, Shelley, Scott",
+        "- Keats\n- Jane Austen\n- Lord Byron\n- Mary Shelley",
         '{"author 1": "Keats", "author 2": "Jane Austen", "author 3": "Byron", "author 4": "Poe"}',
     ],
     "copied_prompt": [PROMPT, "Emma, the novel, who wrote?", f"{PROMPT} {PROMPT}"],

@@ -12,6 +12,7 @@ from tests.linear_time import assert_linear_time
 
 DENIED = [
     ("It isn't Canberra, it is Sydney.", "Canberra"),
+    ("It is not the Rhine.", "the Rhine"),
     ("Canberra is wrong. It is Sydney.", "Canberra"),
     ("It is Canberra. That is false.", "Canberra"),
     ("Canberra didn't host it.", "Canberra"),
@@ -24,6 +25,7 @@ DENIED = [
 ASSERTED = [
     ("It is not Sydney, it is Canberra.", "Canberra"),
     ("Sydney or Canberra? It is Canberra.", "Canberra"),
+    ("It is Canberra, not Sydney.", "Canberra"),
     ("I am not sure, but I think it is Canberra.", "Canberra"),
     ("Canberra not only hosts it, it owns it.", "Canberra"),
     ("It is C, neither C++ nor C#.", "C"),

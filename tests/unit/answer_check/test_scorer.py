@@ -67,6 +67,7 @@ COPIES = [
     ("<think>Lyon?</think>Paris", "Paris"),
     ("Beyonce\u0301", "Beyonc\u00e9"),
     ("+", "+"),
+    ("Rome or Oslo", "Rome or Oslo"),  # a choice, but a copy
     ("東京", "東京"),
     (FRENCH, FRENCH),
 ]

@@ -93,6 +93,10 @@ INVALID = [
         (["score", *words.split(), "a", "b"], f"{words.rpartition(' ')[2]} must be NAME, once, or")
         for words in ("--model x --model y", "--model menli=x", "--model infolm=")
     ),
+    (
+        ["score", "--model", "infolm=x", "--model", "infolm=y", "a", "b"],
+        "infolm=y must be NAME, once",
+    ),
     (["score", "--model", "infoml=x", "a", "b"], "Did you mean 'infolm'?"),
     (["score", "--metric", "tog", "a", "b"], "invalid choice: 'tog'. Did you mean 'toy'?"),
     (["score", "--metric", "infolm,toy", "a", "b"], "Pass each name separately"),
@@ -115,6 +119,7 @@ def test_usage_errors_are_reported_in_one_line(infolm_error, arguments, words):
 COMMAND_LINES = [
     ("score", "--data", "-", "--json"),
     ("score", "--dataset", "no_such_data_set", "-o", "scores.jsonl"),
+    ("compare", "sys.txt", "-", "-r", "ref.txt"),
     ("correlate", "-"),
     ("robustness", "-"),
 ]

@@ -91,6 +91,7 @@ BAD_TABLES = [
     ("a.csv", "prediction\na", "--reference-column (available: 'prediction')"),
     ("a.csv", "candidate,reference\na,b\nc\n", "line 3: expected 2 cells"),
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
+    ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),
     ("a.csv", b"candidate,reference\na,\xe9\n", "line 2: not valid UTF-8 (byte 0xe9)"),
     ("a.csv", "prediction,reference\ra,b\r", "line 1: not valid CSV (a carriage return"),
     ("a.csv", "a,a\nb,c", "line 1: duplicate column name 'a'. Rename one column, or add a header"),

@@ -46,9 +46,12 @@ NUMBERS = [
     ("It weighs 1934.01 kg, or 1934.01-78.25 kg.", ["1934.01", "1934.01", "78.25"]),
     ("It was built in 1999, in 1000 or in 2099.", []),
     ("Founded in 1850 with 12 people.", ["12"]),
+    ("It has 999, 2100 and 10000 of them.", ["999", "2100", "10000"]),
     ("It holds 2000 people and cost $2,000 or € 185.", ["2,000", "185"]),
+    ("It has 1,850 and 1850.5 of them.", ["1,850", "1850.5"]),
     ("An A380, a B-2, a 3rd one and the 1980s.", []),
     ("Of 40% and a 16-inch gun.", ["40", "16"]),
+    ("ISBN 0-374-53063-6 is a code.", []),
     ("On May 2-3, on 2–3 May and on May 2nd–3rd, 1999 he ran 5-10 km.", ["5", "10"]),
     ("In 1985–86, 1885-86 and 1985/86 he ran 5 km.", ["5"]),
 ]
