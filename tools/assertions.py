@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from infolm_metric import BaryScorer, BERTScorer
-from infolm_metric.integrations.assertions import compare_scores
+from infolm_metric.meta_evaluation.significance import approximate_randomization, system_verdict
 from tools.data import READERS
 from tools.study import complete, load_texts, package_entry
 from tools.tables import show
@@ -36,7 +36,9 @@ def failures(grid: np.ndarray, size: int, resamples: int, difference: float) -> 
         old, new = grid[random.choice(len(grid), 2, replace=False)]
         new = new - new.mean() + old.mean() - difference * new.std()
         drawn = random.integers(len(old), size=size)
-        count += compare_scores(new[drawn], old[drawn], higher_is_better=True)[0] == "worse"
+        loss = float(new[drawn].mean() - old[drawn].mean())
+        p_value = approximate_randomization(new[drawn], old[drawn])
+        count += system_verdict(loss, p_value, higher_is_better=True) == "worse"
     return count / resamples
 
 

@@ -29,7 +29,7 @@ MARKDOWN: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n]*\n?"), ""),
     (re.compile(r"(?m)^[ \t]*(?:[|:]?[-=_*]{3,}[-|: \t=_*]*)$"), ""),
     (re.compile(r"(?m)^[ \t]*(?:(?:#{1,6}|[-*+•]|>+(?!\s*\d))[ \t]+)+(?=\S)"), ""),
-    (re.compile(r"(?i)</?(?:b|i|u|em|strong|sub|code|p|span)>|</sup>"), ""),
+    (re.compile(r"(?i)<!--[^<>]*-->|</?(?:b|i|u|em|strong|sub|code|p|span)>|</sup>"), ""),
     (re.compile(r"(?i)<sup>"), "^"),
     (re.compile(r"!?\[([^\[\]\n]*)\]\((?:[^()\n]|\([^()\s]*\))*\)"), r"\1"),
     (re.compile(r"`([^`\n]*)`"), r"\1"),

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from itertools import combinations
+from os.path import commonprefix
 
 from infolm_metric.answer_check.final_answer import Text, final_answer, plain_text
 from infolm_metric.answer_check.patterns import find_denial
@@ -18,9 +19,13 @@ from infolm_metric.answer_check.values import is_copy
 # Words before length is penalized: 97% of the correct answers in EVOUNA and DIVER-QA are shorter.
 # The factor decreases by LENGTH_SLOPE per further word.
 USUAL_WORDS, LENGTH_SLOPE, SHORTEST = 200, 0.001, 0.25
-ITEMS, ITEM_WORDS = 2, 4  # further items of a bare list than of the reference, and words per item
-SAME = 0.3  # fraction of common words of two statements of which one replaces the other's words
-CANDIDATES = 0.2  # factor of an answer with several candidates
+# Bare lists: items in addition to those of the reference, and the most words per item.
+LISTS = ((2, 2), (6, 4))
+CHOICE, OPTIONS, OPTION_WORDS = " or ", 3, 4  # an answer of up to three options, with its words
+# Statements that are compared, and words at their ends that are the same, or that differ.
+STATEMENTS, SAME_WORDS, NEW_WORDS = 50, 2, 6
+CANDIDATES = 0.1  # factor of an answer with several candidates
+REPETITION = 3  # exponent of the fraction of words that are not repeated
 SEPARATOR = re.compile(r"[,;/|\n✓✔☑\"{}\[\]]|\b(?:or|and)\b")
 
 
@@ -30,7 +35,7 @@ def guard(answer: str, references: Sequence[str], prompt: str = "") -> float:
     `prompt` may be empty.
 
     >>> guard("It is Paris.", ["Paris"]), guard("Paris Paris Paris Paris", ["Paris"])
-    (1.0, 0.25)
+    (1.0, 0.015625)
     """
     text, expected = final_answer(answer), [plain_text(reference) for reference in references]
     if any(is_copy(text.source, reference.source) for reference in expected):
@@ -40,13 +45,13 @@ def guard(answer: str, references: Sequence[str], prompt: str = "") -> float:
 
 
 def repetition(text: Text, references: Sequence[Text]) -> float:
-    """Return the fraction of words that are not repeated, relative to the references'.
+    """Return the cubed fraction of words that are not repeated, relative to the references'.
 
     Statements count that mostly repeat an earlier one or add nothing to the words before them, and
     so do phrases that are repeated without a break.
     """
     usual = min((_distinct(reference) for reference in references), default=1.0)
-    return min(1.0, _distinct(text) / usual)
+    return float(min(1.0, _distinct(text) / usual) ** REPETITION)
 
 
 def _distinct(text: Text) -> float:
@@ -85,21 +90,23 @@ def copied_prompt(text: Text, prompt: str) -> float:
 def candidates(text: Text, references: Sequence[Text]) -> float:
     """Return a factor for a bare list, a denied reference, or statements that differ in the answer.
 
-    >>> [candidates(plain_text(x), [plain_text("Paris")]) for x in ("Rome, Paris, Oslo", "Paris")]
-    [0.2, 1.0]
+    >>> [candidates(plain_text(x), [plain_text("Paris")]) for x in ("Rome or Paris", "Paris")]
+    [0.1, 1.0]
     """
-    items = len(_items(text))
-    usual = max((len(_items(reference)) for reference in references), default=1)
-    if items > usual + ITEMS - 1 and len(text.words) <= ITEM_WORDS * items:
+    items, words = len(_items(text)), len(text.words)
+    more = items - max((len(_items(reference)) for reference in references), default=1)
+    either = CHOICE in text.plain and not any(CHOICE in reference.plain for reference in references)
+    listed = any(more >= least and words <= most * items for least, most in LISTS)
+    chosen = either and items <= OPTIONS and words <= OPTION_WORDS * items
+    denied = any(find_denial(Text(x), other) for x in text.statements for other in references)
+    if listed or chosen or denied:  # whatever the other statements assert
         return CANDIDATES
-    if any(find_denial(Text(x), reference) for x in text.statements for reference in references):
-        return CANDIDATES  # whatever the other statements assert
-    wanted = {word for reference in references for word in reference.words}
-    statements = [set(split_words(statement)) for statement in text.statements]
-    for first, second in combinations(statements, 2):
-        common = len(first & second) / max(1, len(first | second))
-        new = (first - second, second - first)
-        if common >= SAME and all(new) and bool(new[0] & wanted) != bool(new[1] & wanted):
+    wanted = [set(reference.words) for reference in references if reference.words]
+    for sides in combinations(map(split_words, text.statements[:STATEMENTS]), 2):
+        same = len(commonprefix(sides)) + len(commonprefix([words[::-1] for words in sides]))
+        new = max(map(len, sides)) - same
+        first, second = ([words.issubset(side) for words in wanted] for side in sides)
+        if same >= SAME_WORDS and new <= NEW_WORDS and first != second:
             return CANDIDATES
     return 1.0
 

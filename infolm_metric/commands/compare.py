@@ -127,10 +127,9 @@ def _check_count(texts: int, arguments: argparse.Namespace) -> None:
         first = arguments.systems[0]
         raise InputError(f"{first} must have at least two texts, got {texts}. Add more.")
     if texts < FEW_TEXTS:
-        failure = ", and --fail-if-worse does not fail" if arguments.fail_if_worse else ""
         warn_user(
-            f"got {texts} texts. With fewer than {FEW_TEXTS}, systems get no "
-            f"verdict{failure}. Add texts.",
+            f"got {texts} texts. With fewer than {FEW_TEXTS}, systems get no verdict, and "
+            "--fail-if-worse does not fail. Add texts."
         )
 
 

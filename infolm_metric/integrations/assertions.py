@@ -6,7 +6,6 @@ before a model is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -117,7 +116,9 @@ def assert_not_worse(
     result = score_systems(scorer, changed, pairs, len(groups))[1]
     scores = result.scores[changed.names[0]]
     new_scores, old_scores = scores[: len(groups)], scores[len(groups) :]
-    verdict, p_value = compare_scores(new_scores, old_scores, result.higher_is_better)
+    p_value = approximate_randomization(new_scores, old_scores)
+    difference = mean(new_scores) - mean(old_scores)
+    verdict = system_verdict(difference, p_value, result.higher_is_better)
     obstacles = comparison_obstacles(result.counts)
     if verdict != "worse" and not obstacles:
         return
@@ -136,15 +137,3 @@ def assert_not_worse(
         f"verdict: {verdict} ({len(groups)} texts)\nreason: {reason}\n"
         f"signature: {result.signature}"
     )
-
-
-def compare_scores(
-    new: Sequence[float], old: Sequence[float], higher_is_better: bool
-) -> tuple[str, float]:
-    """Return the verdict on the new scores ("better", "worse" or "unsure") and the p-value.
-
-    >>> compare_scores([0.1] * 10, [0.2] * 10, higher_is_better=True)
-    ('worse', 0.00...)
-    """
-    p_value = approximate_randomization(new, old)
-    return system_verdict(mean(new) - mean(old), p_value, higher_is_better), p_value

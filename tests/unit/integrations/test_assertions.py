@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from infolm_metric import BaryScorer, InputError
-from infolm_metric.integrations.assertions import assert_answer, assert_not_worse, compare_scores
+from infolm_metric.integrations.assertions import assert_answer, assert_not_worse
 from infolm_metric.meta_evaluation import approximate_randomization
 from tests.integration_files import BETTER, REFERENCES, WORSE
 
@@ -61,6 +61,5 @@ def test_token_weights_come_from_the_references_of_one_system():
     scorer = BaryScorer(model_name_or_path="bundled")
     scores = [scorer.score(texts, REFERENCES)["scores"] for texts in (new, old)]
     p = approximate_randomization(*scores)
-    assert compare_scores(*scores, higher_is_better=False)[1] == p
     with pytest.raises(AssertionError, match=f"p = {p:.2g}"):  # IDF weights of a template
         assert_not_worse(new, old, REFERENCES, metric="baryscore")
