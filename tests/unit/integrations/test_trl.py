@@ -148,7 +148,7 @@ def test_completions_and_references_that_do_not_match_are_rejected(completions, 
 GUARDED = [  # prompt, completion, reference, bounds of the factor
     ("Who wrote Emma?", "Jane Austen wrote Emma.", "Jane Austen", 1.0, 1.0),
     ("Is he guilty?", "Not guilty", ["guilty", "Not guilty"], 1.0, 1.0),
-    ("Who?", "Jane Austen. " * 3, "Jane Austen", 0.1, 0.4),
+    ("Who?", "Jane Austen. " * 3, "Jane Austen", 0.0, 0.1),
     ("Who?", "Keats, Austen, Byron, Shelley, Scott", "Austen", 0.0, 0.3),
     ("Who wrote Emma?", "Who wrote Emma?", "Emma", 0.0, 0.0),
 ]
