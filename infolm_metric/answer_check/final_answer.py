@@ -91,8 +91,8 @@ class Text:
 def final_answer(text: str, strip: bool = True) -> Text:
     r"""Return the part of an answer that counts, without its thinking if `strip` is True.
 
-    The last mark decides: a box, `####`, or a line that starts with "Answer:". Without a mark, the
-    whole text counts.
+    Of a JSON object, the value of a key such as "answer" is taken. Then the last mark decides: a
+    box, `####`, or a line that starts with "Answer:". Without a mark, all of the text counts.
 
     >>> final_answer("<think>Rome?</think>The capital is **Paris**.").plain
     'The capital is Paris.'

@@ -28,7 +28,7 @@ CAP = 0.5  # largest score of an answer with a veto
 
 
 def features(comparison: Comparison) -> dict[str, float]:
-    """Return the features of an answer compared with a reference, by the names of the weights."""
+    """Return the features of a comparison, with the names in WEIGHTS or LONG_WEIGHTS."""
     if comparison.reference.is_long:
         return {
             "constant": 1.0,

@@ -89,7 +89,7 @@ def linear_program(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray
         method="highs",
     )
     if solution.x is None:
-        raise ArithmeticError(f"found no transport plan from {n} to {m} points: {solution.message}")
+        raise ArithmeticError(f"no transport plan from {n} to {m} tokens: {solution.message}")
     return np.asarray(solution.x).reshape(n, m)
 
 

@@ -50,7 +50,7 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     names = arguments.systems
     if len(names) < 2 or len({*names}) < len(names):
-        raise InputError(f"SYSTEM must name at least two different files, got {', '.join(names)}")
+        raise InputError(f"SYSTEM must name two or more files, each once, got {', '.join(names)}")
     outputs.check_output(arguments, outputs.REPORTS, *names, *arguments.references)
     options.check_resampling(arguments)
     settings = options.read_metrics(arguments)

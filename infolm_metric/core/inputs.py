@@ -241,11 +241,11 @@ def check_text(name: str, text: object) -> None:
 
     >>> check_text("predictions[3]", None)
     Traceback (most recent call last):
-    infolm_metric.InputError: predictions[3] must be a string, got None. Remove the pair or use ...
+    infolm_metric.InputError: predictions[3] must be a string, got None. Remove it or use ...
     """
     if not isinstance(text, str):
         label = "None" if text is None else f"{reprlib.repr(text)} ({type(text).__name__})"
-        remedy = "Remove the pair or use an empty string." if is_missing(text) else "Convert it."
+        remedy = "Remove it or use an empty string." if is_missing(text) else "Convert it."
         raise InputError(f"{name} must be a string, got {label}. {remedy}{_decoding(text)}")
     if not text.isascii():
         try:

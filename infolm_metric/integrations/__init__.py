@@ -53,7 +53,7 @@ def load_sample_scorer(name: str, settings: Mapping[str, Any]) -> Any:
     if scorer.settings.idf_sides:
         raise InputError(
             "idf must be False, 'bundled' or the path to a table, because samples are scored one "
-            f"at a time, got {scorer.settings.idf_sides[0]!r}"
+            f"at a time, but it is counted in the {' and '.join(scorer.settings.idf_sides)}"
         )
     return scorer
 

@@ -106,8 +106,8 @@ def reward(
     check_one_score(scorer.settings)
     if scorer.settings.idf_sides:
         raise InputError(
-            f"idf must be False, 'bundled' or a table, got {scorer.settings.idf_sides[0]!r}. IDF "
-            "cannot be estimated from a batch of completions."
+            "idf must be False, 'bundled' or a table, because IDF cannot be counted in a batch of "
+            f"completions, but it is counted in the {' and '.join(scorer.settings.idf_sides)}"
         )
     is_answer_check = scorer.settings.metric == "answer_check"
     if not (guard is None or isinstance(guard, bool)):

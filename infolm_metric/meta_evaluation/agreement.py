@@ -286,7 +286,7 @@ def format_p_value(value: float | None) -> str:
 
 
 def notes(table: AgreementTable) -> Iterator[str]:
-    """Explain the numbers of all levels."""
+    """Yield sentences that explain the tables of all levels."""
     unit, units = ("sample", "systems and samples") if table.systems else ("text", "texts")
     counts = dict.fromkeys(counted(number, unit) for number in table.samples.values())
     yield (

@@ -183,14 +183,14 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
 
     >>> check_grids({"human": np.zeros((2, 3)), "metric": np.zeros((2, 1))})
     Traceback (most recent call last):
-    infolm_metric.InputError: human and metric must have the same shape, [systems, samples], ...
+    infolm_metric.InputError: human and metric must have the same shape, [systems, samples] ...
     """
     first_name, first_grid = next(iter(grids.items()))
     for name, grid in grids.items():
         if np.shape(grid) != np.shape(first_grid) or np.ndim(grid) not in (1, 2):
             raise InputError(
-                f"{first_name} and {name} must have the same shape, [systems, samples], "
-                f"got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
+                f"{first_name} and {name} must have the same shape, [systems, samples] or one "
+                f"dimension, got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
             )
         check_finite(name, grid)
 

@@ -92,15 +92,12 @@ class ModelFiles:
             at = "" if self.revision is None else f" at revision {self.revision!r}"
             reason = textwrap.shorten(str(error), 300, placeholder=" ...").rstrip(" .:")
             if isinstance(error, pickle.UnpicklingError):  # torch suggests weights_only=False
-                reason = (
-                    f"{WEIGHTS_NAME} is damaged, or contains objects other than tensors, "
-                    "which are not loaded because they could run code"
-                )
+                reason = f"{WEIGHTS_NAME} is damaged, or contains objects that could run code"
             raise OSError(
-                f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. The "
-                f"weights must be in {SAFE_WEIGHTS_NAME} (written by save_pretrained()) or "
-                f"{WEIGHTS_NAME}. {self.architecture.remedy} Without a connection to the Hub, use "
-                f"a local folder or the bundled model (model_name_or_path={BUNDLED!r})."
+                f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. "
+                f"Weights are in {SAFE_WEIGHTS_NAME} or {WEIGHTS_NAME}. {self.architecture.remedy} "
+                f"Offline, use a folder or the bundled model (model_name_or_path={BUNDLED!r}"
+                f", or for all calls INFOLM_MODEL={BUNDLED} and INFOLM_NLI_MODEL={BUNDLED})."
             ) from error
 
 

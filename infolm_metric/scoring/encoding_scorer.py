@@ -212,12 +212,12 @@ class HiddenStatesScorer(EncodingScorer[E]):
 
 @dataclass(frozen=True, kw_only=True)
 class HiddenStatesRun(EncodingRun[E]):
-    """A run whose encodings are [tokens, hidden] by token ids.
+    """A run that encodes each text as a tensor [tokens, hidden], stored by token ids.
 
     A metric implements `layer_indices` and `combine`, and `compare` of `EncodingRun`.
 
     Attributes:
-        layers: indices of the hidden states that an encoding consists of. 0 means the embeddings.
+        layers: indices of the hidden states that `combine` reduces. 0 means the embeddings.
     """
 
     dtype: ClassVar[torch.dtype]  # of the encodings

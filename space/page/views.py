@@ -8,9 +8,10 @@ from typing import Any
 import torch
 
 from infolm_metric.core.checks import InputError
+from infolm_metric.core.idf import IDF
 from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.infolm.measure_table import MEASURES
-from infolm_metric.robustness.words import FUNCTION_WORDS
 
 from .appearance import TEXTS, bars, code, items, number, section, side_by_side, table
 from .reproduction import command_of, python_of
@@ -23,6 +24,8 @@ DIRECTIONS = {
 # sentence pairs, by 83% of the pairs that differ in a negation, and by 81% of the pairs that differ
 # in a number.
 CONTRADICTION = 0.8
+ENGLISH = IDF.load(BUNDLED_FOLDER / "idf.json").weights  # of the vocabulary of all models
+FUNCTION_WORDS = 2.0  # IDF in English texts up to which words are not shown: "an", "as", "on"
 SHOWN_WORDS = 8  # predicted words shown per text
 GUESSES = 5  # predicted words shown per masked token
 SHOWN_TOKENS = 6  # masked tokens shown per text. The others are shown on request
@@ -89,10 +92,10 @@ def _draw_measures(answer: Any) -> str:
 
 def _draw_predictions(texts: Any, vocabulary: list[str]) -> str:
     """Return two charts of the most probable content words of both texts."""
-    is_content = [x.strip("#").isalnum() and x not in FUNCTION_WORDS for x in vocabulary]
-    words = {}
+    is_word = torch.tensor([word.strip("#").isalnum() for word in vocabulary])
+    words, shown = {}, is_word & torch.from_numpy(ENGLISH > FUNCTION_WORDS)
     for side, text in texts.items():
-        top = (text.log_distribution.exp() * torch.tensor(is_content)).topk(SHOWN_WORDS)
+        top = (text.log_distribution.exp() * shown).topk(SHOWN_WORDS)
         pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
         words[side] = [(vocabulary[index], p, side.lower()) for index, p in pairs]
     highest = max(p for rows in words.values() for _, p, _ in rows)

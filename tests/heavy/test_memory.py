@@ -42,5 +42,5 @@ def test_memory_does_not_grow_with_the_number_of_pairs(tiny_models):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_memory_with_the_bundled_model_is_limited_and_released():
-    sizes = in_process("tools.memory", {"count": 2500, "form": "list"})  # more than the cache holds
+    sizes = in_process("tools.memory", {"count": 1500, "form": "list"})  # more than the cache holds
     assert sizes["peak"] < 1800 and sizes["unloaded"] < 700  # MB

@@ -128,8 +128,8 @@ def test_one_file_can_be_standard_input(compare, monkeypatch):
 
 
 INVALID = [
-    (["good.txt"], "SYSTEM must name at least two different files, got good.txt"),
-    (["good.txt", "good.txt"], "different files, got good.txt, good.txt"),
+    (["good.txt"], "SYSTEM must name two or more files, each once, got good.txt"),
+    (["good.txt", "good.txt"], "each once, got good.txt, good.txt"),
     (["good.txt", "a.csv"], "infolm score --data a.csv"),
     (["good.txt", "one.txt"], "one.txt has only 1"),
     (["good.txt", "weak.txt", "--resamples", "0"], "--resamples must be at least 1, got 0"),
