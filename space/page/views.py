@@ -9,7 +9,7 @@ import torch
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import IDF
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, counted
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.infolm.measure_table import MEASURES
 
@@ -113,7 +113,7 @@ def _draw_path(side: str, text: Any, vocabulary: list[str]) -> str:
         rows.append([" ".join([*before, f"[{token}]", *after]), f"{weight:.1%}", words])
     columns = ["masked token", "weight", "most probable words"]
     head, rest = rows[:SHOWN_TOKENS], rows[SHOWN_TOKENS:]
-    tokens = f"<summary>{len(rest)} more tokens</summary>{table(columns, rest, side)}"
+    tokens = f"<summary>{counted(len(rest), 'more token')}</summary>{table(columns, rest, side)}"
     more = f"<details>{tokens}</details>" if rest else ""
     return f"<div>{table(columns, head, side)}{more}</div>"
 
