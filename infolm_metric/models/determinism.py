@@ -92,10 +92,13 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None
     if rows.device.type == "cpu" and uses_onednn(rows.dtype):
         product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
         return product if out is None else out.copy_(product)
-    if rows.device.type == "cpu" and len(weight) > COLUMNS:
-        parts = zip(*(torch.split(part, COLUMNS) for part in (weight, bias)), strict=True)
-        return torch.cat([torch.addmm(shift, rows, w.t()) for w, shift in parts], 1, out=out)
-    return torch.addmm(bias, rows, weight.t(), out=out)
+    if rows.device.type != "cpu" or rows.dtype.itemsize < 4 or len(weight) <= COLUMNS:
+        return torch.addmm(bias, rows, weight.t(), out=out)
+    out = rows.new_empty(len(rows), len(weight)) if out is None else out
+    slices = (torch.split(part, COLUMNS, -1) for part in (weight.t(), bias, out))
+    for matrix, shift, target in zip(*slices, strict=True):
+        torch.addmm(shift, rows, matrix, out=target)
+    return out
 
 
 @functools.cache
