@@ -286,8 +286,9 @@ def as_list(name: str, values: object) -> list[Any]:
             label = f"the string {reprlib.repr(values)}"
             remedy = f"Wrap it in a list: [{reprlib.repr(values)}]"
         elif isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
-            # Arrays without axes and data frames, whose items are columns, have `ndim`.
-            remedy = remedy if hasattr(values, "ndim") else "Wrap it in list()."
+            # Arrays without axes and data frames have `ndim`, and data sets have `column_names`.
+            known = hasattr(values, "ndim") or hasattr(values, "column_names")
+            remedy = remedy if known else "Wrap it in list()."
         raise InputError(f"{name} must be a list of strings, got {label}. {remedy}")
     for convert in ("tolist", "to_pylist"):  # arrays and series, then Arrow columns
         if hasattr(values, convert):
@@ -298,12 +299,13 @@ def as_list(name: str, values: object) -> list[Any]:
 def _is_list(values: object) -> TypeGuard[Collection[Any]]:
     """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
-    NumPy scalars and data frames, whose items are columns, are not sequences.
+    NumPy scalars, and data frames and data sets, which have columns, are not sequences.
     """
     if isinstance(values, str | bytes | dict | set | frozenset) or not isinstance(values, Iterable):
         return False
     axes = getattr(values, "ndim", 1)
     ordered = hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    ordered = ordered and not hasattr(values, "column_names")
     return ordered and (axes == 1 or (axes > 1 and hasattr(values, "tolist")))
 
 
