@@ -26,6 +26,7 @@ from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer, TextPair
 Rows = Sequence[tuple[Text, Sequence[Text]]]
 Tokens = Mapping[str, np.ndarray]
 FOREIGN = "out of domain"
+LONGEST_TERM = 4  # words. A short phrase may be a name or a technical term
 VERDICT, WITHHELD = "verdict: ", "withheld: "  # prefixes of counts
 # Settings for which the thresholds were measured.
 MEASURED = ("model_name_or_path", "max_length", "labels", "dtype", "strip_thinking")
@@ -127,7 +128,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     def is_foreign(self, answer: Text, reference: Text) -> bool:
         """Return True if the words of a text in lower case are not English prose.
 
-        Names, formulas and numbers are in domain, and so are the reference's words in the answer.
+        Names, terms, formulas and numbers are in domain, as are words of the reference.
         """
         known = set(reference.plain.split())
         answer_words = [word for word in answer.plain.split() if word not in known]
@@ -135,6 +136,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
             " ".join(word for word in words if word.strip(MARKS).isalpha() and word == word.lower())
             for words in (answer_words, reference.plain.split())
         ]
+        texts = [text for text in texts if len(text.split()) > LONGEST_TERM]
         return count_out_of_domain(self.tokens(texts).values(), self.checkpoint.english) > 0
 
 

@@ -114,8 +114,8 @@ def test_verdict_is_counted_for_the_document():
     for row, answer, verdict in zip(ANSWERS, answers, (0, 2, 1), strict=True):
         values = check_answer([row["aliases"]], [answer])
         assert [values[name] for name in FRACTIONS] == [float(n == verdict) for n in range(3)]
-    long = "The train to the north leaves at noon, and the train to the south leaves at night."
-    values = check_answer([long], ["Trains leave at noon and at night."])
+    french = "Les astronautes ont marché sur la surface de la Lune en juillet."
+    values = check_answer(["Neil Armstrong"], [french])
     assert [values[name] for name in FRACTIONS] == [0, 0, 0]  # withheld
     with pytest.warns(UserWarning, match="1 documents have no reference"):
         assert np.isnan([*check_answer([[None, " "]], ["Yes."]).values()]).all()

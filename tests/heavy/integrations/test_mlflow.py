@@ -48,6 +48,9 @@ def feedback(tmp_path_factory):
     return run
 
 
+FRENCH = "Les astronautes ont marché sur la surface de la Lune en juillet."
+
+
 def test_documented_script_prints_the_same_in_each_run(tmp_path):
     write_shown(tmp_path)
     page = (ROOT / "docs/integrations.md").read_text(encoding="utf-8")
@@ -63,7 +66,7 @@ def test_documented_script_prints_the_same_in_each_run(tmp_path):
 
 def test_rows_get_score_verdict_and_signature(feedback):
     aliases = ["Neil Armstrong", "Armstrong"]
-    outputs = ["It was Neil Armstrong.", "It was Buzz Aldrin.", "def f(x): return {x[0]: x[1:]}"]
+    outputs = ["It was Neil Armstrong.", "It was Buzz Aldrin.", FRENCH]
     metrics, rows = feedback(make_scorer(), *((x, {"expected_response": aliases}) for x in outputs))
     expected = AnswerCheckScorer().score(outputs, [aliases] * 3)
     for row, score, verdict in zip(rows, expected["scores"], expected["verdicts"], strict=True):
