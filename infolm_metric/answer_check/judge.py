@@ -181,10 +181,8 @@ def compare(
 
     def read(premise: Text, statements: Sequence[str]) -> list[Statement]:
         return [
-            Statement(
-                text, premises(premise, text), fraction(premise.words, split_words(text)), table
-            )
-            for text in statements
+            Statement(x, premises(premise, x), fraction(premise.words, split_words(x)), table)
+            for x in statements
         ]
 
     complete = read(answer, reference.statements)

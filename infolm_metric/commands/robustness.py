@@ -48,8 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     for name in arguments.lower_is_better:
         if name not in arguments.scores:
             raise InputError(f"--lower-is-better {name} requires --scores {name}")
-    by_column = arguments.scores and not arguments.metric
-    settings = [] if by_column else options.read_metrics(arguments)
+    settings = options.read_metrics(arguments) if arguments.metric or not arguments.scores else []
 
     from infolm_metric.robustness import evaluate_robustness, read_cases
 

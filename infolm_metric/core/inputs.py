@@ -301,11 +301,10 @@ def _is_list(values: object) -> TypeGuard[Collection[Any]]:
 
     NumPy scalars, and data frames and data sets, which have columns, are not sequences.
     """
-    if isinstance(values, str | bytes | dict | set | frozenset) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | dict | set | frozenset) or hasattr(values, "column_names"):
         return False
     axes = getattr(values, "ndim", 1)
-    ordered = hasattr(values, "__len__") and hasattr(values, "__getitem__")
-    ordered = ordered and not hasattr(values, "column_names")
+    ordered = all(hasattr(values, name) for name in ("__iter__", "__len__", "__getitem__"))
     return ordered and (axes == 1 or (axes > 1 and hasattr(values, "tolist")))
 
 

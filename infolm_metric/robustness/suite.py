@@ -72,8 +72,8 @@ class MetricResult:
         """
         means: dict[str, float | None] = {}
         for group in ("all", *ATTACK_KINDS):
-            results = [result for result in self.attacks.values() if group in ("all", result.kind)]
-            values = (getattr(result, statistic) for result in results)
+            results = (result for result in self.attacks.values() if group in ("all", result.kind))
+            values = [getattr(result, statistic) for result in results]
             means[group] = _mean([value for value in values if value is not None])
         return means
 
@@ -103,9 +103,8 @@ def _summarise(name: str, scores: np.ndarray) -> AttackResult:
     pairs = np.array([[paraphrase, attacked_paraphrase], [anchor, adversary]])
     differences = _compare(*np.where(np.isnan(pairs[0]).any(0), pairs[1], pairs[0]))
     n, hits = len(preferences), preferences > 0
-    low, high = None, None
-    if n:  # Wilson 1927
-        low, high = map(float, binomtest(hits.sum(), n).proportion_ci(method="wilson"))
+    # Wilson 1927
+    low, high = binomtest(hits.sum(), n).proportion_ci(method="wilson") if n else (None, None)
     return AttackResult(
         kind=ATTACKS[name].kind,
         texts=len(differences),
@@ -164,12 +163,11 @@ def evaluate_robustness(
             raise InputError(
                 f"column {name!r} must be [{len(cases)}, 3], got {list(np.shape(scores))}"
             )
-    for scorer in scorers.values():
-        if "candidates" in scorer.settings.idf_sides:
-            raise InputError(
-                "idf='separate' would compute the token weights of candidates from attacked texts. "
-                "Use idf='references', idf=False or a table."
-            )
+    if any("candidates" in scorer.settings.idf_sides for scorer in scorers.values()):
+        raise InputError(
+            "idf='separate' would compute the token weights of candidates from attacked texts. "
+            "Use idf='references', idf=False or a table."
+        )
     results: dict[str, MetricResult] = {}
     for name, scorer in scorers.items():
         results |= _evaluate(name, scorer, cases)
