@@ -30,6 +30,7 @@ INSPECT = str(Path(sys.executable).with_name("inspect"))
 def documents(tmp_path, monkeypatch):
     """Documents. The working directory contains them and the files from the documentation."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     return write_shown(tmp_path)
 
 
@@ -65,8 +66,7 @@ def assert_equal(log, metric, references):
     return expected
 
 
-def test_documented_task_gives_the_score_of_compute(documents, monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(tmp_path)
+def test_documented_task_gives_the_score_of_compute(documents):
     import summaries
 
     log = evaluate(summaries.summaries())
@@ -76,8 +76,7 @@ def test_documented_task_gives_the_score_of_compute(documents, monkeypatch, tmp_
     assert log.samples[0].scores["infolm"].metadata == {"signature": expected["signature"]}
 
 
-def test_documented_task_reports_the_verdicts(documents, monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(tmp_path)
+def test_documented_task_reports_the_verdicts(documents):
     import questions
 
     answers = ["It was Armstrong.", "It is Sydney.", "Either Leonardo or Raphael."]

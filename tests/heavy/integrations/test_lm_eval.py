@@ -16,6 +16,7 @@ from tests.integration_files import ANSWERS, write_shown
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are few and short
 
+ROLES = ("eos", "pad")
 SEVERAL = """
 from infolm_metric.integrations.lm_eval import pass_through
 
@@ -30,26 +31,27 @@ def language_model(tiny_bert, tmp_path):
     """Folder of a tiny model that generates random words."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)
     tokenizer.eos_token = tokenizer.sep_token
+    settings = {"vocab_size": len(tokenizer), "n_embd": 32, "n_layer": 1, "n_head": 2}
+    settings |= {"n_positions": 128, "bos_token_id": tokenizer.cls_token_id}
+    settings |= {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ROLES}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        config = transformers.GPT2Config(
-            vocab_size=len(tokenizer),
-            n_embd=32,
-            n_layer=1,
-            n_head=2,
-            n_positions=128,
-            bos_token_id=tokenizer.cls_token_id,
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
-        )
+        config = transformers.GPT2Config(**settings)
         transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
     return tmp_path / "model"
 
 
-def evaluate(task, folder, model):
-    """Run a task and return its results and the outputs."""
-    manager = TaskManager(include_path=str(folder), include_defaults=False)
+@pytest.fixture
+def documents(tmp_path, monkeypatch):
+    """Documents. The working directory contains them and the files from the documentation."""
+    monkeypatch.chdir(tmp_path)
+    return write_shown(tmp_path)
+
+
+def evaluate(task, model):
+    """Run a task from the model's parent folder. Return its results and the outputs."""
+    manager = TaskManager(include_path=str(model.parent), include_defaults=False)
     options = {"model": "hf", "model_args": {"pretrained": str(model)}, "device": "cpu"}
     options |= {"batch_size": 5, "log_samples": True}
     results = lm_eval.simple_evaluate(tasks=[task], task_manager=manager, **options)
@@ -57,10 +59,8 @@ def evaluate(task, folder, model):
     return results["results"][task], outputs
 
 
-def test_task_gives_the_score_of_compute(language_model, tmp_path, monkeypatch):
-    documents = write_shown(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    numbers, outputs = evaluate("summaries", tmp_path, language_model)
+def test_task_gives_the_score_of_compute(language_model, documents):
+    numbers, outputs = evaluate("summaries", language_model)
     assert len(set(outputs)) > 5
     for metric_type, settings in ((InfoLM, {}), (MENLI, {"formula": "e-c"})):
         metric = metric_type(model_name_or_path="bundled", **settings)
@@ -69,25 +69,21 @@ def test_task_gives_the_score_of_compute(language_model, tmp_path, monkeypatch):
         assert numbers[f"{metric.name},none"] == pytest.approx(expected[metric.name], abs=1e-6)
 
 
-def test_several_references_are_passed_by_process_results(language_model, tmp_path, monkeypatch):
-    documents = write_shown(tmp_path)
+def test_several_references_are_passed_by_process_results(language_model, documents, tmp_path):
     with (tmp_path / "utils.py").open("a") as file:
         file.write(SEVERAL)
     task = (tmp_path / "summaries.yaml").read_text().partition("metric_list")[0]
     ending = "process_results: !function utils.process_results\nmetric_list: [{metric: infolm}]\n"
     (tmp_path / "summaries.yaml").write_text(task + ending)
-    monkeypatch.chdir(tmp_path)
-    numbers, outputs = evaluate("summaries", tmp_path, language_model)
+    numbers, outputs = evaluate("summaries", language_model)
     expected = InfoLM(model_name_or_path="bundled").compute(
         predictions=outputs, references=[document["summaries"] for document in documents]
     )
     assert numbers["infolm,none"] == pytest.approx(expected["infolm"], abs=1e-6)
 
 
-def test_answers_get_the_fraction_of_each_verdict(language_model, tmp_path, monkeypatch):
-    write_shown(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    runs = [evaluate("answers", tmp_path, language_model) for _ in range(2)]
+def test_answers_get_the_fraction_of_each_verdict(language_model, documents):
+    runs = [evaluate("answers", language_model) for _ in range(2)]
     numbers, outputs = runs[0]
     expected = AnswerCheckScorer().score(outputs, [row["aliases"] for row in ANSWERS])
     assert numbers["answer_check,none"] == pytest.approx(expected["answer_check"], abs=1e-6)
@@ -96,13 +92,11 @@ def test_answers_get_the_fraction_of_each_verdict(language_model, tmp_path, monk
     assert runs[0] == runs[1]
 
 
-def test_a_metric_of_answers_becomes_four_metrics(language_model, tmp_path, monkeypatch):
-    write_shown(tmp_path)
+def test_a_metric_of_answers_becomes_four_metrics(language_model, documents, tmp_path):
     task = (tmp_path / "answers.yaml").read_text()
     (line,) = (line for line in task.splitlines() if line.startswith("process_results"))
     (tmp_path / "answers.yaml").write_text(task.replace(line, ""))
-    monkeypatch.chdir(tmp_path)
-    numbers, outputs = evaluate("answers", tmp_path, language_model)
+    numbers, outputs = evaluate("answers", language_model)
     expected = AnswerCheckScorer().score(outputs, [row["aliases"][0] for row in ANSWERS])
     assert numbers["answer_check,none"] == pytest.approx(expected["answer_check"], abs=1e-6)
     fractions = [numbers[f"{name},none"] for name in FRACTIONS]

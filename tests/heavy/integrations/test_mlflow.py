@@ -31,19 +31,11 @@ def feedback(tmp_path_factory):
             for number, (output, expectations) in enumerate(pairs)
         ]
         result = mlflow.genai.evaluate(data=rows, scorers=[scorer])
-        traces = {
-            trace.data.spans[0].inputs["row"]: trace
-            for trace in mlflow.search_traces(run_id=result.run_id, return_type="list")
-        }
-        by_row = [
-            {
-                assessment.name: assessment
-                for assessment in traces[str(number)].info.assessments
-                if assessment.feedback is not None
-            }
-            for number in range(len(rows))
-        ]
-        return result.metrics, by_row
+        by_row = {}
+        for trace in mlflow.search_traces(run_id=result.run_id, return_type="list"):
+            given = {x.name: x for x in trace.info.assessments if x.feedback is not None}
+            by_row[trace.data.spans[0].inputs["row"]] = given
+        return result.metrics, [by_row[row["inputs"]["row"]] for row in rows]
 
     return run
 

@@ -12,11 +12,18 @@ from infolm_metric.integrations.trl import reward
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries, and of random texts
 QUESTIONS = ["Who was first on the moon?", "What is the capital of France?"]
 REFERENCES = [["Neil Armstrong", "Armstrong"], ["Paris"]]
+SIZES = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+ON_CPU = {"report_to": [], "use_cpu": True, "bf16": False}
+
+
+def messages(role, texts):
+    """Return a conversation of one message for each text."""
+    return [[{"role": role, "content": text}] for text in texts]
 
 
 @pytest.fixture
-def policy(tmp_path):
-    """An untrained language model with the tokenizer of the bundled model."""
+def policy():
+    """Arguments of a trainer: an untrained language model, and the bundled model's tokenizer."""
     import infolm_metric
 
     folder = infolm_metric.__path__[0] + "/bundled"
@@ -24,33 +31,23 @@ def policy(tmp_path):
     tokenizer.eos_token = tokenizer.sep_token
     tokenizer.model_input_names = ["input_ids", "attention_mask"]
     tokenizer.chat_template = "{% for message in messages %}{{ message['content'] }} {% endfor %}"
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=tokenizer.cls_token_id,
-        eos_token_id=tokenizer.sep_token_id,
-    )
-    return LlamaForCausalLM(config), tokenizer
+    ids = {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": tokenizer.cls_token_id}
+    ids |= {"eos_token_id": tokenizer.sep_token_id}
+    config = LlamaConfig(vocab_size=len(tokenizer), num_attention_heads=2, **SIZES, **ids)
+    return {"model": LlamaForCausalLM(config), "processing_class": tokenizer}
 
 
 @pytest.mark.parametrize("conversational", [False, True])
 def test_a_trainer_optimises_the_rewards_of_two_metrics(policy, tmp_path, conversational):
-    model, tokenizer = policy
-    prompts = [[{"role": "user", "content": text}] for text in QUESTIONS]
-    rows = {"prompt": prompts if conversational else QUESTIONS, "reference": REFERENCES}
+    prompts = messages("user", QUESTIONS) if conversational else QUESTIONS
     scorers = [
         AnswerCheckScorer(device="cpu"),
         BaryScorer(model_name_or_path="bundled", idf=False, device="cpu"),
     ]
     trainer = GRPOTrainer(
-        model=model,
-        processing_class=tokenizer,
+        **policy,
         reward_funcs=[reward(scorer) for scorer in scorers],
-        train_dataset=datasets.Dataset.from_dict(rows),
+        train_dataset=datasets.Dataset.from_dict({"prompt": prompts, "reference": REFERENCES}),
         args=GRPOConfig(
             output_dir=str(tmp_path),
             per_device_train_batch_size=4,
@@ -58,9 +55,7 @@ def test_a_trainer_optimises_the_rewards_of_two_metrics(policy, tmp_path, conver
             max_completion_length=8,
             max_steps=2,
             logging_steps=1,
-            report_to=[],
-            use_cpu=True,
-            bf16=False,
+            **ON_CPU,
         ),
     )
     trainer.train()
@@ -71,14 +66,9 @@ def test_a_trainer_optimises_the_rewards_of_two_metrics(policy, tmp_path, conver
 
 @pytest.mark.parametrize("conversational", [False, True])
 def test_supervised_training_keeps_the_best_checkpoint(policy, tmp_path, conversational):
-    model, tokenizer = policy
-    answers = [group[0] for group in REFERENCES]
-    rows = {"prompt": QUESTIONS, "completion": answers}
-    prompts = QUESTIONS
+    prompts, answers = QUESTIONS, [group[0] for group in REFERENCES]
     if conversational:
-        prompts = [[{"role": "user", "content": text}] for text in QUESTIONS]
-        replies = [[{"role": "assistant", "content": text}] for text in answers]
-        rows = {"prompt": prompts, "completion": replies}
+        prompts, answers = messages("user", prompts), messages("assistant", answers)
     callback = GenerationCallback(
         prompts,
         REFERENCES,
@@ -86,10 +76,9 @@ def test_supervised_training_keeps_the_best_checkpoint(policy, tmp_path, convers
         generation={"max_new_tokens": 8},
         model_name_or_path="bundled",
     )
-    data = datasets.Dataset.from_dict(rows)
+    data = datasets.Dataset.from_dict({"prompt": prompts, "completion": answers})
     trainer = SFTTrainer(
-        model=model,
-        processing_class=tokenizer,
+        **policy,
         train_dataset=data,
         eval_dataset=data,
         callbacks=[callback],
@@ -103,9 +92,7 @@ def test_supervised_training_keeps_the_best_checkpoint(policy, tmp_path, convers
             save_steps=1,
             load_best_model_at_end=True,
             metric_for_best_model=callback.metric_for_best_model,
-            report_to=[],
-            use_cpu=True,
-            bf16=False,
+            **ON_CPU,
         ),
     )
     callback.log = trainer.log

@@ -3,11 +3,7 @@
 import pytest
 
 from infolm_metric.answer_check.final_answer import final_answer, plain_text
-from infolm_metric.answer_check.judge import (
-    compare,
-    find_mentions,
-    spread_vetoes,
-)
+from infolm_metric.answer_check.judge import compare, find_mentions, spread_vetoes
 
 ENTAILED, CONTRADICTED, NEUTRAL = (0.9, 0.1, 0.0), (0.0, 0.1, 0.9), (0.1, 0.8, 0.1)
 

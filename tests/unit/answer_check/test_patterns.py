@@ -34,24 +34,16 @@ ASSERTED = [
 ]
 
 
-@pytest.mark.parametrize(("answer", "reference"), DENIED)
-def test_denials_and_choices_are_found(answer, reference):
+@pytest.mark.parametrize(("answer", "reference"), DENIED + ASSERTED)
+def test_denials_and_choices_are_found_but_no_assertions(answer, reference):
     statement = find_denial(final_answer(answer), plain_text(reference))
-    assert statement and statement in answer
+    assert statement in answer and (statement != "") == ((answer, reference) in DENIED)
 
 
-@pytest.mark.parametrize(("answer", "reference"), ASSERTED)
-def test_assertions_are_not_denials(answer, reference):
-    assert find_denial(final_answer(answer), plain_text(reference)) == ""
-
-
-@pytest.mark.parametrize(("pattern", "example"), PATTERNS)
-def test_every_pattern_matches_its_example(pattern, example):
-    assert re.search(pattern, re.sub("[^X]+", lambda match: match[0].lower(), example))
-
-
-def test_there_are_at_most_twelve_patterns():
+def test_each_of_at_most_twelve_patterns_matches_its_example():
     assert len(PATTERNS) <= 12
+    for pattern, example in PATTERNS:
+        assert re.search(pattern, re.sub("[^X]+", lambda match: match[0].lower(), example))
 
 
 @pytest.mark.filterwarnings("ignore:infolm")

@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric.answer_check.statements import (
-    fraction,
-    split_statements,
-    split_words,
-    trigrams,
-)
+from infolm_metric.answer_check.statements import fraction, split_statements, split_words, trigrams
 from tests.linear_time import assert_linear_time
 
 # A bar separates statements.

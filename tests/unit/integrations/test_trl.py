@@ -120,27 +120,20 @@ def test_trl_is_not_imported(monkeypatch):
     assert "reward" in runpy.run_path(trl.__file__)
 
 
-REFUSED = [
-    ({"information_measure": ["l1", "l2"]}, "must be one name"),
-    ({"idf": "references"}, "idf must be False"),
+REFUSED = [  # scorer, columns, problem
+    (lambda: InfoLMScorer(information_measure=["l1", "l2"]), {}, "must be one name"),
+    (lambda: InfoLMScorer(idf="references"), {}, "idf must be False"),
+    (ToyScorer, {"answer": ["a"]}, r"no reference column .* answer.*\. Set reference_column"),
+    (ToyScorer, {"completions": [], "reference": []}, "completions"),
+    (ToyScorer, {"reference": []}, "completions"),
+    (ToyScorer, {"completions": "a", "reference": ["a"]}, "completions"),
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), REFUSED)
-def test_scorers_without_a_single_reward_per_completion_are_rejected(settings, message):
-    with pytest.raises(InputError, match=message):
-        reward(InfoLMScorer(**settings))
-
-
-def test_error_for_a_missing_column_lists_the_columns():
-    with pytest.raises(InputError, match=r"no reference column .* answer.*\. Set reference_column"):
-        reward(ToyScorer())(completions=["a"], answer=["a"])
-
-
-@pytest.mark.parametrize(("completions", "references"), [([], []), (["a"], []), ("a", ["a"])])
-def test_completions_and_references_that_do_not_match_are_rejected(completions, references):
-    with pytest.raises(InputError, match="completions"):
-        reward(ToyScorer())(completions=completions, reference=references)
+@pytest.mark.parametrize(("make_scorer", "columns", "problem"), REFUSED)
+def test_scorers_and_columns_that_cannot_give_rewards_are_rejected(make_scorer, columns, problem):
+    with pytest.raises(InputError, match=problem):
+        reward(make_scorer())(**{"completions": ["a"], **columns})
 
 
 # Guard

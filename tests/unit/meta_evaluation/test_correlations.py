@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from infolm_metric import InputError
-from infolm_metric.meta_evaluation import (
-    calibrated_accuracy,
-    correlation,
-    soft_pairwise_accuracy,
-)
+from infolm_metric.meta_evaluation import calibrated_accuracy, correlation, soft_pairwise_accuracy
 from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     MAX_PAIRWISE,

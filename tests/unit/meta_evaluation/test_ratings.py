@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from infolm_metric import InputError
 from infolm_metric.meta_evaluation import read_ratings
 from infolm_metric.meta_evaluation.ratings import parse_score
+from tests.random_pairs import write_lines
 
 HUMAN = {("A", "1"): 1.0, ("A", "2"): 2.0, ("B", "1"): 3.0, ("B", "2"): 5.0}
 PERSON = {"system": "human", "id": "1", "prediction": None, "is_human": True}
@@ -28,17 +29,11 @@ B,2,text B2,reference 2,5.0,50.0,5.0
 
 def rows(**changes):
     """Return rows of two systems and two samples, with `changes` applied to the last row."""
-    table = [
-        {
-            "system": system,
-            "id": sample,
-            "prediction": f"text {system}{sample}",
-            "references": [f"reference {sample}", "another"],
-            "human": {"fluency": score, "relevance": 10 - score},
-            "metrics": {"bleu": 10 * score},
-        }
-        for (system, sample), score in HUMAN.items()
-    ]
+    table = []
+    for (system, sample), score in HUMAN.items():
+        row = {"system": system, "id": sample, "prediction": f"text {system}{sample}"}
+        row |= {"references": [f"reference {sample}", "another"], "metrics": {"bleu": 10 * score}}
+        table.append(row | {"human": {"fluency": score, "relevance": 10 - score}})
     table[-1] |= changes
     return table
 
@@ -78,8 +73,7 @@ def test_order_of_rows_does_not_matter(order):
 
 
 def test_datasets_json_lines_files_and_lists_give_the_same_ratings(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows())))
+    path = write_lines(tmp_path / "rows.jsonl", rows())
     expected = read_ratings(rows())
     for source in (path, str(path), Dataset.from_list(rows())):
         ratings = read_ratings(source)
@@ -89,14 +83,11 @@ def test_datasets_json_lines_files_and_lists_give_the_same_ratings(tmp_path):
 
 
 def test_csv_scores_come_from_dotted_or_named_columns(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text(CSV)
+    (path := tmp_path / "rows.csv").write_text(CSV)
     ratings = read_ratings(path)
     assert list(ratings.human) == ["fluency"]
     assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]
-    with pytest.raises(
-        InputError, match="rows.csv, line 2: column 'system' must contain finite numbers"
-    ):
+    with pytest.raises(InputError, match="rows.csv, line 2: column 'system' must contain finite"):
         read_ratings(path, metrics=["system"])
     other_ratings = read_ratings(path, criteria=["speed"], metrics=["human.fluency"])
     assert other_ratings.human["speed"].tolist() == [[9, 8], [7, 5]]

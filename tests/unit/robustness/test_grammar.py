@@ -13,10 +13,7 @@ from infolm_metric.robustness.grammar import (
 )
 from infolm_metric.robustness.words import Text
 
-ARTICLES = {
-    "an": "apple hour honest unimportant umbrella urban",
-    "a": "lamp",
-}
+ARTICLES = {"an": "apple hour honest unimportant umbrella urban", "a": "lamp"}
 TAGS = {
     "NOUN": {"city": "NN", "cities": "NNS", "sheep": None},
     "VERB": {
