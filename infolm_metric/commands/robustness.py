@@ -93,10 +93,8 @@ def _lines(results: Mapping[str, MetricResult], arguments: argparse.Namespace) -
         "attacked versions (an easier test). Intervals: Wilson. Means: equal weight per attack."
     )
     for name, metric in results.items():
-        signature = metric.signature
-        if signature and arguments.short_signature:
-            signature = signature.short()
-        yield f"{name}: {signature or 'scores from the file'}"
+        short = arguments.short_signature and metric.signature and metric.signature.short()
+        yield f"{name}: {short or metric.signature or 'scores from the file'}"
 
 
 def _rows(metric: MetricResult) -> Iterator[list[str]]:

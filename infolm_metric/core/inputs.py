@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import reprlib
+import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -319,7 +320,7 @@ def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     [['a', 'b'], ['c']]
     """
     items = iter(items)
-    while batch := list(islice(items, size)):
+    while batch := list(islice(items, min(size, sys.maxsize))):
         yield batch
 
 

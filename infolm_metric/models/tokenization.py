@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from infolm_metric.core.document_counts import TokenizedText
+from infolm_metric.core.inputs import batches
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -68,8 +69,7 @@ def equal_length_batches(
     """
     order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
     for length, group in groupby(order, key=lengths.__getitem__):
-        while batch := list(islice(group, rows or max(1, most_tokens // length))):
-            yield batch
+        yield from batches(group, rows or max(1, most_tokens // length))
 
 
 def pack(

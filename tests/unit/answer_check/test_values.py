@@ -61,7 +61,6 @@ VALUES = [
     ("5 mW", "5 MW", X),
     ("The enthalpy is -48 J/mol.", "-48 kJ/mol", X),
     ("0.0597 W/m^2", "0.06 watt/meter^2", M),
-    ("152.58 J K<sup>-1</sup> mol<sup>-1</sup>", "152.67 J K^-1 mol^-1", N),
     ("2 kg m/s", "2 N*s", M),
     ("5 km (3 miles)", "3 km", X),
     ("Twelve cats live in it.", "12 inches", C),
@@ -113,6 +112,7 @@ FORMULAS = [
     (r"$[-2, 7]$", r"x \in [-2,7]", M),
     (r"\(\frac{3}{16\pi}\)", "0.06", M),
     ("f(n) = n^3", "$f(n)=n^{2}$", X),
+    ("152.58 J K<sup>-1</sup> mol<sup>-1</sup>", "152.67 J K^-1 mol^-1", N),
 ]
 
 
