@@ -98,9 +98,8 @@ def test_each_metric_has_its_own_estimate(report):
 
 
 def test_rows_without_systems_and_texts_are_one_system(report, no_model):
-    lines = [f"{HUMAN['good'][at]},{BLEU['good'][at]}" for at in range(SAMPLES)]
-    content = "\n".join(["score,mine", *lines]).replace("nan", "")
-    Path("rows.csv").write_text(content + "\n")
+    lines = (f"{HUMAN['good'][at]},{BLEU['good'][at]}\n" for at in range(SAMPLES))
+    Path("rows.csv").write_text("score,mine\n" + "".join(lines).replace("nan", ""))
     result = report("rows.csv", "--scores", "mine")
     expected = estimate_mean(HUMAN["good"], BLEU["good"])
     assert result["systems"]["all texts"]["score"]["mine"]["estimate"] == ends(expected.estimate)

@@ -218,8 +218,7 @@ def test_job_resumes_and_rejects_changed_settings(infolm, infolm_error):
     arguments = ("score", "--metric", "toy", *FILES, "-o", "scores.jsonl")
     code, output, errors = infolm(*arguments)
     assert (code, errors) == (0, "")
-    repeat = infolm(*arguments)
-    assert repeat == (0, output, "infolm: 3 pairs had already been scored\n")
+    assert infolm(*arguments) == (0, output, "infolm: 3 pairs had already been scored\n")
     errors = infolm_error(*arguments, "--size", "2")
     assert "size is 2 instead of 1" in errors and "--restart" in errors
     assert infolm(*arguments, "--size", "2", "--restart")[0] == 0

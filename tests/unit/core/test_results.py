@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from collections import Counter
 
 import numpy as np
@@ -148,11 +147,9 @@ COUNTED = [  # counts, pattern of the warning or None, whether the result is rel
 
 
 @pytest.mark.parametrize(("counts", "word", "reliable"), COUNTED)
-def test_counts_determine_warnings_and_reliability(counts, word, reliable):
+def test_counts_determine_warnings_and_reliability(counts, word, reliable, recwarn):
     counts = Counter(pairs=10, texts=20, tokens=100, **counts)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        results.warn(counts)
-    assert all(word in str(warning.message) for warning in caught)
-    assert bool(caught) == (word is not None)
+    results.warn(counts)
+    assert all(word in str(warning.message) for warning in recwarn)
+    assert bool(recwarn) == (word is not None)
     assert results.is_reliable(counts) is reliable

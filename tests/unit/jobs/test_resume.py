@@ -12,6 +12,7 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from filelock import FileLock
@@ -256,16 +257,11 @@ def test_finished_job_needs_no_model(tiny_bert, request):
 @pytest.mark.filterwarnings("ignore:infolm")
 def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeypatch, idf):
     monkeypatch.setattr(resume, "COUNTED_PAIRS", 7)
-    reads = []
-
-    def read():
-        reads.append(table())
-        return read_rows("pairs.jsonl")
-
+    read = Mock(wraps=partial(read_rows, "pairs.jsonl"))
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=idf)
     for expected in (2, 3):
         result = job(scorer, Source("pairs", read))
-        assert len(reads) == expected
+        assert read.call_count == expected
     assert result.signature == scorer.score(*SIDES).signature
 
 
