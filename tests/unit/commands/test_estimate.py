@@ -122,16 +122,15 @@ def test_fewer_than_30_ratings_trigger_a_warning(infolm, rated, warns):
     assert errors.count("warning") == warns
 
 
-def test_equal_ratings_have_no_interval(infolm):
+def test_equal_ratings_have_no_interval(infolm_output, report):
     rows = [{**row, "human": {"fluency": 5}} if "human" in row else row for row in ROWS]
     write_lines(Path("rows.jsonl"), rows)
-    code, output, _ = infolm("estimate", "rows.jsonl", "--scores", "bleu", "--json")
-    assert code == 0
-    cell = json.loads(output)["systems"]["good"]["fluency"]["bleu"]
+    arguments = ("rows.jsonl", "--scores", "bleu")
+    cell = report(*arguments)["systems"]["good"]["fluency"]["bleu"]
     nothing = {"mean": 5.0, "low": None, "high": None}
     assert cell["ratings"] == cell["estimate"] == nothing
     assert cell["equivalent_ratings"] is None
-    assert "5.000 [-]" in infolm("estimate", "rows.jsonl", "--scores", "bleu")[1]
+    assert "5.000 [-]" in infolm_output("estimate", *arguments)
     assert _cell(Interval(math.nan)) == "-"
 
 
