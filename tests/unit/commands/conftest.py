@@ -1,11 +1,13 @@
 """Fixtures that run the command line in this process, in a temporary directory, on a tiny model."""
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from infolm_metric.commands.main import main
+from infolm_metric.commands.parser import Parser
 from infolm_metric.metrics import METRICS
 from tests.toy import TOY
 
@@ -14,6 +16,13 @@ TEXTS = {
     "ref": ["the cat slept on the chair", "a small dog barked", "the river rose by 3.5 metres"],
     "ref2": ["the old cat sat", "the dog ran", "it was cold outside"],
 }
+
+
+def make_parser(command: str) -> Parser:
+    """Return a parser with the options of a command."""
+    parser = Parser(prog="infolm")
+    importlib.import_module(f"infolm_metric.commands.{command}").add_options(parser)
+    return parser
 
 
 @pytest.fixture(autouse=True)

@@ -98,9 +98,8 @@ def test_each_metric_has_its_own_estimate(report):
 
 
 def test_rows_without_systems_and_texts_are_one_system(report, no_model):
-    lines = [f"{HUMAN['good'][at]},{BLEU['good'][at]}" for at in range(SAMPLES)]
-    content = "\n".join(["score,mine", *lines]).replace("nan", "")
-    Path("rows.csv").write_text(content + "\n")
+    lines = (f"{HUMAN['good'][at]},{BLEU['good'][at]}\n" for at in range(SAMPLES))
+    Path("rows.csv").write_text("score,mine\n" + "".join(lines).replace("nan", ""))
     result = report("rows.csv", "--scores", "mine")
     expected = estimate_mean(HUMAN["good"], BLEU["good"])
     assert result["systems"]["all texts"]["score"]["mine"]["estimate"] == ends(expected.estimate)
@@ -123,16 +122,15 @@ def test_fewer_than_30_ratings_trigger_a_warning(infolm, rated, warns):
     assert errors.count("warning") == warns
 
 
-def test_equal_ratings_have_no_interval(infolm):
+def test_equal_ratings_have_no_interval(infolm_output, report):
     rows = [{**row, "human": {"fluency": 5}} if "human" in row else row for row in ROWS]
     write_lines(Path("rows.jsonl"), rows)
-    code, output, _ = infolm("estimate", "rows.jsonl", "--scores", "bleu", "--json")
-    assert code == 0
-    cell = json.loads(output)["systems"]["good"]["fluency"]["bleu"]
+    arguments = ("rows.jsonl", "--scores", "bleu")
+    cell = report(*arguments)["systems"]["good"]["fluency"]["bleu"]
     nothing = {"mean": 5.0, "low": None, "high": None}
     assert cell["ratings"] == cell["estimate"] == nothing
     assert cell["equivalent_ratings"] is None
-    assert "5.000 [-]" in infolm("estimate", "rows.jsonl", "--scores", "bleu")[1]
+    assert "5.000 [-]" in infolm_output("estimate", *arguments)
     assert _cell(Interval(math.nan)) == "-"
 
 

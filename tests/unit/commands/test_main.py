@@ -1,6 +1,5 @@
 """Behavior shared by all commands: help, exit codes, streams and usage errors."""
 
-import importlib
 import io
 import re
 import sys
@@ -12,10 +11,10 @@ from infolm_metric import InputError
 from infolm_metric.commands import main as program
 from infolm_metric.commands.main import COMMANDS
 from infolm_metric.commands.options import read_metrics
-from infolm_metric.commands.parser import Parser
 from infolm_metric.core import __version__
 from infolm_metric.core.settings import flags, ordered_fields
 from infolm_metric.metrics import METRICS
+from tests.unit.commands.conftest import make_parser
 
 
 def test_help_lists_all_commands_and_every_command_has_help(infolm):
@@ -31,9 +30,7 @@ def test_help_lists_all_commands_and_every_command_has_help(infolm):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_defaults_match_the_help_text(name):
-    parser = Parser(prog="infolm")
-    importlib.import_module(f"infolm_metric.commands.{name}").add_options(parser)
-    for action in parser._actions:
+    for action in make_parser(name)._actions:
         words = re.search(r"\(default: (\d[\d.]*)", action.help or "")
         if words and action.default != []:
             assert action.default in (None, float(words[1])), action.dest
@@ -83,6 +80,7 @@ def test_a_setting_that_no_chosen_metric_has_is_rejected(infolm_error, command):
     assert "a setting of infolm, baryscore, bertscore, not of toy" in errors
 
 
+WRONG_MODELS = ["--model x --model y", "--model infolm=x --model infolm=y", "--model menli=x"]
 INVALID = [
     (["scor", "a", "b"], "unknown command 'scor'. Did you mean 'score'?"),
     (["score", "--temp", "1", "a", "b"], "arguments: --temp. Did you mean '--temperature'?"),
@@ -91,11 +89,7 @@ INVALID = [
     (["select", "--metric", "toy", "--metric", "infolm", "-"], "--metric: passed twice"),
     *(
         (["score", *words.split(), "a", "b"], f"{words.rpartition(' ')[2]} must be NAME, once, or")
-        for words in ("--model x --model y", "--model menli=x", "--model infolm=")
-    ),
-    (
-        ["score", "--model", "infolm=x", "--model", "infolm=y", "a", "b"],
-        "infolm=y must be NAME, once",
+        for words in (*WRONG_MODELS, "--model infolm=")
     ),
     (["score", "--model", "infoml=x", "a", "b"], "Did you mean 'infolm'?"),
     (["score", "--metric", "tog", "a", "b"], "invalid choice: 'tog'. Did you mean 'toy'?"),
@@ -163,9 +157,7 @@ def test_failure_exits_with_code_1_and_verbose_adds_a_traceback(infolm):
 
 def test_a_model_applies_to_all_metrics_or_to_one():
     words = ["--metric", "infolm", "--metric", "menli", "--model", "a/b", "--model", "menli=c/d"]
-    parser = Parser(prog="infolm")
-    importlib.import_module("infolm_metric.commands.score").add_options(parser)
-    arguments = parser.parse_args([*words, "a", "b"])
+    arguments = make_parser("score").parse_args([*words, "a", "b"])
     assert [item.model_name_or_path for item in read_metrics(arguments)] == ["a/b", "c/d"]
 
 

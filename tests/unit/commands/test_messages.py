@@ -1,16 +1,16 @@
 """Messages of commands name flags, values and remedies, for every option."""
 
 import argparse
-import importlib
 import re
 
 import pytest
 
 from infolm_metric.commands.main import COMMANDS
 from infolm_metric.commands.options import read_settings
-from infolm_metric.commands.parser import Parser, name_flags
+from infolm_metric.commands.parser import name_flags
 from infolm_metric.core.settings import flags, ordered_fields
 from infolm_metric.metrics import METRICS
+from tests.unit.commands.conftest import make_parser
 
 SETTINGS = [
     (metric, field.name, flags(field)[-1])
@@ -21,12 +21,6 @@ SETTINGS = [
 # Settings that accept any string, except for a wrong value that only this setting has.
 WRONG = {"model_name_or_path": None, "model_revision": None, "combine_with": "bary"}
 WRONG |= {"device": "gpu", "combine_baseline": None}
-
-
-def make_parser(command):
-    parser = Parser(prog="infolm")
-    importlib.import_module(f"infolm_metric.commands.{command}").add_options(parser)
-    return parser
 
 
 def options(accepts):

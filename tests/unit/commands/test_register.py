@@ -2,7 +2,6 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import evaluate
 import pytest
@@ -52,24 +51,18 @@ def test_unwritable_cache_error_names_the_folder_and_its_variables(infolm, tmp_p
 # Loading
 
 
-def test_registered_metric_is_the_class_of_the_package(tiny_bert):
-    register()
-    metric = evaluate.load("infolm", model_name_or_path=str(tiny_bert), temperature=2.0)
-    assert type(metric) is infolm_metric.InfoLM
-    direct = infolm_metric.InfoLM(model_name_or_path=str(tiny_bert))
-    assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS, temperature=2.0))
-
-
 PATHS = ["./infolm_metric", "infolm_metric/infolm_metric.py", str(ROOT / "infolm_metric")]
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_checkout_can_be_loaded_by_path(path, tmp_path, monkeypatch, tiny_bert):
-    monkeypatch.chdir(tmp_path if Path(path).is_absolute() else ROOT)
-    metric = evaluate.load(path, model_name_or_path=str(tiny_bert))
-    assert metric.name == "infolm"
+@pytest.mark.parametrize("path", ["infolm", *PATHS])
+def test_registered_metric_and_checkout_are_loaded(path, tmp_path, monkeypatch, tiny_bert):
+    monkeypatch.chdir(ROOT if path in PATHS[:2] else tmp_path)
+    if path == "infolm":
+        register()
+    metric = evaluate.load(path, model_name_or_path=str(tiny_bert), temperature=2.0)
+    assert metric.name == "infolm" and (path in PATHS or type(metric) is infolm_metric.InfoLM)
     direct = infolm_metric.InfoLM(model_name_or_path=str(tiny_bert))
-    assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS))
+    assert_nearly_equal(metric.compute(**PAIRS), direct.compute(**PAIRS, temperature=2.0))
 
 
 def test_bertscore_is_registered_under_another_name_than_the_metric_of_the_hub():

@@ -50,21 +50,18 @@ def test_robustness_reports_the_results_of_evaluate_robustness(infolm_output, ca
     assert f" {expected['toy'].macro()['all']:.1%} " in table
 
 
-def test_settings_apply_to_the_metrics_that_have_them(infolm_output, cases, tiny_bert):
+def test_settings_apply_to_the_metrics_that_have_them_and_name_their_scores(
+    infolm_output, cases, tiny_bert
+):
     arguments = ("--metric", "toy", "--metric", "infolm", "--model", tiny_bert, "--idf", "none")
+    arguments += ("-m", "fisher_rao", "-m", "l1")
     output = infolm_output("robustness", "cases.jsonl", *arguments, "--size", "3", "--json")
     metrics = json.loads(output)["metrics"]
-    assert list(metrics) == ["toy", "infolm"]
+    assert list(metrics) == ["toy", "infolm", "infolm_l1_distance"]
     assert "|size:3|" in metrics["toy"]["signature"]
     assert "|idf:no|" in metrics["infolm"]["signature"]
     table = infolm_output("robustness", "cases.jsonl", *arguments)
-    assert table.count("\nmean") == 6 and "\ntoy: metric:toy|" in table
-
-
-def test_scores_are_named_after_their_metric(infolm_output, cases, tiny_bert):
-    options = ("--metric", "infolm", "--model", tiny_bert, "--idf", "none", "--json")
-    output = infolm_output("robustness", "cases.jsonl", *options, "-m", "fisher_rao", "-m", "l1")
-    assert list(json.loads(output)["metrics"]) == ["infolm", "infolm_l1_distance"]
+    assert table.count("\nmean") == 9 and "\ntoy: metric:toy|" in table
 
 
 def test_external_scores_need_no_metric(infolm_output, infolm_error, cases):

@@ -15,13 +15,7 @@ from hypothesis import strategies as st
 from infolm_metric import InfoLM, InfoLMScorer, InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.core import baselines
-from infolm_metric.core.baselines import (
-    Baseline,
-    BaselineNotFoundError,
-    BaselineStats,
-    LengthBin,
-    Verdict,
-)
+from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats, LengthBin
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.metrics import METRICS, find
@@ -92,10 +86,8 @@ def test_a_baseline_covers_all_measures_weight_schemes_and_reference_counts(base
     assert kinds == set(itertools.product(("uniform", "idf"), (1, 2)))
     assert len(baseline.stats) == 9 * 4
     assert {stats.pairs for stats in baseline.stats.values()} == {60}
-    one_reference, two_references = (
-        find_stats(baseline, "l1_distance", "idf", count).mean for count in (1, 2)
-    )
-    assert two_references < one_reference  # the closer of two references counts
+    means = [find_stats(baseline, "l1_distance", "idf", count).mean for count in (1, 2)]
+    assert means[1] < means[0]  # the closer of two references counts
 
 
 # Statistics
@@ -146,7 +138,8 @@ def test_verdicts_change_at_the_first_and_fifth_percentile_of_a_length(score, si
     ends = tuple(sign * end for end in SHORT.percentiles)
     stats = BaselineStats(sign * 0.7, 100, (LengthBin(10.0, sign * 0.7, ends),))
     assert stats.percentile(sign * score, 0.0, 10) == pytest.approx(percentile)
-    assert Verdict.of(stats.percentile(sign * (score + 1e-9), 0.0, 10)) == Verdict[word]
+    verdict = baselines.Verdict.of(stats.percentile(sign * (score + 1e-9), 0.0, 10))
+    assert verdict == baselines.Verdict[word]
     assert stats.percentile(sign * 0.1, sign * -math.inf, 10) == 0
 
 

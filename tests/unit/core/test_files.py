@@ -265,14 +265,10 @@ def test_overwriting_a_link_preserves_it_and_the_mode_of_its_target(tmp_path):
 
 
 OUTPUTS = [
-    (".", "not a regular file"),
-    ("pipe", "not a regular file"),
-    (os.devnull, "not a regular file"),
+    *((name, "not a regular file") for name in (".", "pipe", os.devnull)),
     ("no/file.txt", "no folder 'no'"),
     ("dangling", "no folder"),
-    ("input.txt", "it is also an input"),
-    ("same.txt", "it is also an input"),
-    ("data/new.txt", "it is also an input"),
+    *((name, "it is also an input") for name in ("input.txt", "same.txt", "data/new.txt")),
     ("new.txt", None),
 ]
 

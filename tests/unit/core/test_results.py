@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from collections import Counter
 
 import numpy as np
@@ -32,27 +31,15 @@ def make_result(scores, **more):
     return results.Result("infolm", scores, SIGNATURE, False, COUNTS, **more)
 
 
+MEANS = {"l1_distance": 1.0, "kl_divergence": 0.125}
+FULL = {"infolm": 1.0, "rescaled": 0.5, "scores": [0.5, 1.5], "rescaled_scores": [0.75, 0.25]}
+FULL |= {**REST, "baseline": STATS}
+LIST_OF_ONE = {"infolm_l1_distance": 1.0, "rescaled_l1_distance": 0.5}
 VIEWS = [
     (make_result(ONE), {"return_scores": False}, {"infolm": 1.0, **REST}),
-    (
-        make_result(SCORES, several=True),
-        {},
-        {"infolm": {"l1_distance": 1.0, "kl_divergence": 0.125}, "scores": SCORES, **REST},
-    ),
-    (
-        make_result(ONE, rescaled=RESCALED, baseline=BASELINE),
-        {},
-        {
-            **{"infolm": 1.0, "rescaled": 0.5, "scores": [0.5, 1.5]},
-            **{"rescaled_scores": [0.75, 0.25], **REST},
-            "baseline": STATS,
-        },
-    ),
-    (  # a list with one measure
-        make_result(ONE, several=True, rescaled=RESCALED),
-        {"details": False},
-        {"infolm_l1_distance": 1.0, "rescaled_l1_distance": 0.5},
-    ),
+    (make_result(SCORES, several=True), {}, {"infolm": MEANS, "scores": SCORES, **REST}),
+    (make_result(ONE, rescaled=RESCALED, baseline=BASELINE), {}, FULL),
+    (make_result(ONE, several=True, rescaled=RESCALED), {"details": False}, LIST_OF_ONE),
 ]
 
 
@@ -132,9 +119,7 @@ def test_references_are_reduced_to_the_minimum_the_maximum_or_the_mean(groups):
 # Warnings
 
 
-@pytest.mark.parametrize(
-    "kind", [kind for kind in results.WARNING_KINDS if kind != "few_documents"]
-)
+@pytest.mark.parametrize("kind", sorted({*results.WARNING_KINDS} - {"few_documents"}))
 def test_each_category_triggers_a_single_warning_with_its_count(kind):
     counts = Counter({"pairs": 4, "texts": 4, "tokens": 4, kind: 2})
     assert results.nonzero_counts(counts) == {kind: 2}
@@ -162,11 +147,9 @@ COUNTED = [  # counts, pattern of the warning or None, whether the result is rel
 
 
 @pytest.mark.parametrize(("counts", "word", "reliable"), COUNTED)
-def test_counts_determine_warnings_and_reliability(counts, word, reliable):
+def test_counts_determine_warnings_and_reliability(counts, word, reliable, recwarn):
     counts = Counter(pairs=10, texts=20, tokens=100, **counts)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        results.warn(counts)
-    assert all(word in str(warning.message) for warning in caught)
-    assert bool(caught) == (word is not None)
+    results.warn(counts)
+    assert all(word in str(warning.message) for warning in recwarn)
+    assert bool(recwarn) == (word is not None)
     assert results.is_reliable(counts) is reliable

@@ -12,6 +12,7 @@ import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from filelock import FileLock
@@ -30,6 +31,7 @@ from tests.random_pairs import random_pairs, write_lines
 from tests.toy import ToyScorer
 
 ROWS = [{"id": f"row {i}", **row} for i, row in enumerate(random_pairs(50))]
+SIDES = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
 OUTPUT = Path("scores.jsonl")
 PART, RECORD = Path("scores.jsonl.part"), Path("scores.jsonl.job")
 
@@ -69,8 +71,7 @@ class Interruption(BaseException):
 
 def test_job_writes_the_scores_of_one_call_and_the_input_columns():
     result = job()
-    sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
-    expected = ToyScorer().score(*sides)
+    expected = ToyScorer().score(*SIDES)
     for number, row in enumerate(read_output()):
         scored = {"pair": number + 1, **ROWS[number], "toy": expected["scores"][number]}
         assert [*row.items()] == [*scored.items()]
@@ -256,18 +257,12 @@ def test_finished_job_needs_no_model(tiny_bert, request):
 @pytest.mark.filterwarnings("ignore:infolm")
 def test_input_is_read_twice_and_once_more_for_a_finished_job(tiny_bert, monkeypatch, idf):
     monkeypatch.setattr(resume, "COUNTED_PAIRS", 7)
-    reads = []
-
-    def read():
-        reads.append(table())
-        return read_rows("pairs.jsonl")
-
+    read = Mock(wraps=partial(read_rows, "pairs.jsonl"))
     scorer = InfoLMScorer(model_name_or_path=str(tiny_bert), idf=idf)
     for expected in (2, 3):
         result = job(scorer, Source("pairs", read))
-        assert len(reads) == expected
-    sides = [row["prediction"] for row in ROWS], [row["references"] for row in ROWS]
-    assert result.signature == scorer.score(*sides).signature
+        assert read.call_count == expected
+    assert result.signature == scorer.score(*SIDES).signature
 
 
 def test_memory_does_not_grow_with_the_number_of_rows():

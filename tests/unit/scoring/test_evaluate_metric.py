@@ -10,19 +10,8 @@ PREDICTIONS = ["abcd", "abab", ""]
 REFERENCES = ["abce", "abab", "x"]
 
 
-def toy_with_runs(kind):
-    """Return a toy metric whose calls are of the given subclass of ToyRun."""
-
-    class Scorer(ToyScorer):
-        run_type = kind
-
-    toy = Toy()
-    toy.scorer = Scorer()
-    return toy
-
-
 @pytest.mark.parametrize("computed", [False, True])
-def test_concurrent_calls_during_scoring_do_not_lose_pairs(computed):
+def test_concurrent_calls_during_scoring_do_not_lose_pairs(computed, monkeypatch):
     class Busy(ToyRun):
         def score_chunk(self, *arguments):
             if len(toy) == 1:  # simulates another thread
@@ -32,7 +21,8 @@ def test_concurrent_calls_during_scoring_do_not_lose_pairs(computed):
                     toy.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])  # an equal pair
             return super().score_chunk(*arguments)
 
-    toy = toy_with_runs(Busy)
+    monkeypatch.setattr(ToyScorer, "run_type", Busy)
+    toy = Toy()
     toy.add(prediction=PREDICTIONS[0], reference=REFERENCES[0])
     later = [3 / 5] if computed else [1.0]
     assert [toy.compute()["scores"] for _ in range(2)] == [[3 / 5], later]
