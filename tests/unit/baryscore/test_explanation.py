@@ -17,13 +17,8 @@ def scorer():
 def test_the_plan_moves_all_weights_and_its_cost_is_the_score(scorer, use_idf):
     corpus = ["The dog sat on the mat.", "A cat.", "The rain fell."]
     idf = IDF.from_corpus(corpus, scorer.tokenizer) if use_idf else False
-    pair = "A dog was lying on the rug.", "The cat sat on the mat."
-    explanation = scorer.explain(*pair, idf=idf)
+    explanation = scorer.explain("A dog was lying on the rug.", "The cat sat on the mat.", idf=idf)
     candidate, reference = explanation.candidate, explanation.reference
-    result = scorer.score([pair[0]], [pair[1]], idf=idf)
-    score = result["baryscore"]
-    assert explanation.score == pytest.approx(score, abs=1e-6)
-    assert explanation.signature == result.signature
     np.testing.assert_allclose(explanation.plan.sum(1), candidate.weights, atol=1e-15)
     np.testing.assert_allclose(explanation.plan.sum(0), reference.weights, atol=1e-15)
     cost = (explanation.plan * explanation.distances).sum()
@@ -64,10 +59,7 @@ def test_an_empty_text_is_represented_by_its_special_tokens(scorer):
     assert candidate.weights == pytest.approx([0.5, 0.5])
 
 
-REORDERED = [("a dog cat", "a cat dog"), ("a cat cat dog", "a dog cat cat")]
-
-
-@pytest.mark.parametrize("texts", REORDERED)
+@pytest.mark.parametrize("texts", [("a dog cat", "a cat dog"), ("a cat cat dog", "a dog cat cat")])
 def test_equal_tokens_match_at_no_cost_without_position_embeddings(tiny_models, texts):
     scorer = BaryScorer(model_name_or_path=tiny_models("modernbert"), layers=[0], idf=False)
     explanation = scorer.explain(*texts)

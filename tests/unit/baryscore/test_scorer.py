@@ -12,15 +12,10 @@ from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.models.hidden_states import TOKEN_BYTES
 from infolm_metric.scoring import encoding_scorer
 from tests import odd_pairs
+from tests import reference_baryscore as authors
 from tests.model_families import FAMILIES, edit_copy
 from tests.odd_pairs import LONG
 from tests.paraphrases import PARAPHRASES
-from tests.reference_baryscore import (
-    ReferenceBaryScore,
-    literal_barycentre,
-    squared_distances,
-    transport_cost,
-)
 
 CANDIDATES, REFERENCES = [*odd_pairs.CANDIDATES, "rain"], [*odd_pairs.REFERENCES, "snow"]
 KNOWN = [
@@ -51,7 +46,7 @@ def bundled():
 @pytest.fixture(scope="module")
 def literal():
     """Literal implementation with the bundled model."""
-    return ReferenceBaryScore(BUNDLED_FOLDER)
+    return authors.ReferenceBaryScore(BUNDLED_FOLDER)
 
 
 # Values
@@ -72,15 +67,13 @@ def test_chunks_hold_as_many_pairs_as_fit_into_memory(scorer, monkeypatch):
     point = 8 * scorer.models.checkpoint(scorer.settings).config.hidden_size
     room = 100 * point  # for about 100 tokens
     monkeypatch.setattr(encoding_scorer, "CHUNK_BYTES", room)
+
+    def size(candidate, group, limit):
+        return point * sum(min(len(text) / TOKEN_BYTES, limit) for text in (*group, candidate))
+
     for limit in (12, 40):
         run = scorer.prepare(scorer.settings.replace(max_length=limit))
-        sizes = [
-            [
-                point * sum(min(len(text) / TOKEN_BYTES, limit) for text in (*sides[1], sides[0]))
-                for sides in chunk
-            ]
-            for chunk in run.chunks(pairs)
-        ]
+        sizes = [[size(*sides, limit) for sides in chunk] for chunk in run.chunks(pairs)]
         assert sum(map(len, sizes)) == len(texts)
         for chunk, (first, *_) in itertools.pairwise(sizes):
             assert sum(chunk) <= room < sum(chunk) + first
@@ -97,7 +90,7 @@ def test_the_bundled_model_reproduces_known_scores(bundled, idf, layers, expecte
 @pytest.mark.parametrize("family", [*FAMILIES, "bert-without-head"])
 def test_scores_match_the_literal_implementation_for_every_family(tiny_models, family):
     folder = tiny_models(family)
-    scorer, literal = BaryScorer(model_name_or_path=folder), ReferenceBaryScore(folder)
+    scorer, literal = BaryScorer(model_name_or_path=folder), authors.ReferenceBaryScore(folder)
     for layers, count in ((2, 2), ("all", 3)):
         scores = scorer.score(CANDIDATES, REFERENCES, layers=layers, idf=False)["scores"]
         pairs = zip(CANDIDATES, REFERENCES, strict=True)
@@ -123,16 +116,17 @@ def test_the_closed_form_is_a_fixed_point_of_the_authors_iteration(literal):
         for weights in (literal.weights(text), literal.weights(text, documents)):
             heavy = weights > 0
             mean = layers[:, heavy].mean(0)
-            barycentre = literal_barycentre(layers[:, heavy], mean, weights[heavy])
+            barycentre = authors.literal_barycentre(layers[:, heavy], mean, weights[heavy])
             assert ((barycentre - mean) ** 2).sum() < 1e-20
 
 
 def test_the_authors_algorithm_is_reproduced_for_single_tokens(bundled, literal):
     """Use single tokens, because all points of a layer are equally far from the initial zeros."""
-    for candidate, reference in [("cats", "dogs"), ("rain", "snow"), ("water", "wine")]:
-        points = [literal_barycentre(literal.layers(text)) for text in (candidate, reference)]
-        expected = transport_cost(np.ones(1), np.ones(1), squared_distances(*points))
-        score = bundled.score([candidate], [reference], idf=False)["baryscore"]
+    for pair in [("cats", "dogs"), ("rain", "snow"), ("water", "wine")]:
+        points = [authors.literal_barycentre(literal.layers(text)) for text in pair]
+        cost = authors.squared_distances(*points)
+        expected = authors.transport_cost(np.ones(1), np.ones(1), cost)
+        score = bundled.score(*([text] for text in pair), idf=False)["baryscore"]
         assert score == pytest.approx(expected, abs=1e-6)
 
 

@@ -27,22 +27,19 @@ def least_cost(left, right):
     return transport_cost(left.weights, right.weights, squared_distances(left.points, right.points))
 
 
-def test_random_problems_agree_with_another_solver():
+def grid_points(draw, count, largest):
+    """Draw points on a coarse grid, many of them identical, with weights of 1 to `largest`."""
+    weights = draw.integers(1, largest + 1, size=count)
+    return WeightedPoints.of(draw.integers(-1, 2, size=(count, 2)) / 2, np.log(weights))
+
+
+def test_random_and_tied_costs_agree_with_another_solver():
     draw = np.random.default_rng(0)
-    for sizes in [*draw.integers(1, 9, (40, 2)).tolist(), (30, 36), (60, 66)]:
-        pair = [random_points(draw, count) for count in sizes]
-        assert squared_distance(*pair) == pytest.approx(least_cost(*pair), abs=1e-9)
-
-
-def test_tied_costs_agree_with_another_solver():
-    """Use points on a coarse grid, many of them identical, with equal and unequal weights."""
-    draw = np.random.default_rng(3)
-    for equal in (True, False) * 10:
-        pair = []
-        for count in draw.integers(2, 30, size=2):
-            weights = np.ones(count) if equal else draw.integers(1, 4, size=count)
-            points = draw.integers(-1, 2, size=(count, 2)) / 2
-            pair.append(WeightedPoints.of(points, np.log(weights)))
+    sizes = [*draw.integers(1, 9, (40, 2)).tolist(), (30, 36), (60, 66)]
+    pairs = [[random_points(draw, count) for count in pair] for pair in sizes]
+    for largest in (1, 3) * 10:
+        pairs += [[grid_points(draw, count, largest) for count in draw.integers(2, 30, size=2)]]
+    for pair in pairs:
         assert squared_distance(*pair) == pytest.approx(least_cost(*pair), abs=1e-9)
 
 

@@ -39,16 +39,10 @@ def columns(result):
 @pytest.mark.parametrize("idf", [False, True])
 @pytest.mark.parametrize("layer", range(7))
 def test_scores_equal_the_package_bert_score(bundled, layer, idf):
+    options = {"num_layers": layer, "device": "cpu", "idf": idf, "nthreads": 0}
     for references in (REFERENCES, GROUPS):
         documents = [text for group in references for text in np.atleast_1d(group).tolist()]
-        library = bert_score.BERTScorer(
-            model_type=str(BUNDLED_FOLDER),
-            num_layers=layer,
-            device="cpu",
-            idf=idf,
-            idf_sents=documents if idf else None,
-            nthreads=0,
-        )
+        library = bert_score.BERTScorer(str(BUNDLED_FOLDER), idf_sents=documents, **options)
         library._model.float()  # transformers 5 would use the file's float16
         precision, recall, f1 = library.score(CANDIDATES, references)
         result = bundled.score(CANDIDATES, references, layer=layer, idf=idf)
@@ -59,12 +53,11 @@ def test_scores_equal_the_package_bert_score(bundled, layer, idf):
 # A literal implementation with padding
 
 
-FAMILIES = ["bert", "roberta", "xlm-roberta", "mpnet", "deberta-v2"]
 LONGEST = [text for text in SENTENCES if len(text.split()) < 9][:14]
 TEXTS = [*LONGEST, "  the cat \n", "The cat", "rain"]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta", "mpnet", "deberta-v2"])
 def test_scores_match_the_literal_implementation(tiny_models, family):
     folder = tiny_models(family)
     literal = ReferenceBERTScore(folder, leading_space=family == "roberta")
@@ -114,10 +107,7 @@ def test_empty_texts_score_0_and_two_empty_texts_score_1(bundled):
     assert result["warnings"]["empty"] == 6
 
 
-SIMILARITIES = st.lists(st.floats(-1, 1), min_size=12, max_size=12)
-
-
-@given(SIMILARITIES)
+@given(st.lists(st.floats(-1, 1), min_size=12, max_size=12))
 def test_scores_are_weighted_means_within_the_bounds(values):
     """Two texts of one and two tokens with a special token on either side."""
     x, y = (

@@ -121,21 +121,19 @@ def test_a_distribution_is_the_weighted_mean_of_the_predictions(temperature):
         torch.testing.assert_close(mixture, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_low_temperatures_do_not_underflow():
+QUARTER, REST = math.log(0.25), math.log(0.75)
+SMALL = [  # logits, log weights, temperature, log distribution
     # The rarest token's probability is exp(-6000), far below the smallest float64.
-    logits = torch.tensor([[0.0, -30.0, -60.0], [0.0, -60.0, -50.0]])
-    log_weights = torch.tensor([0.25, 0.75], dtype=torch.float64).log()
-    ((first, second, third),) = aggregate(logits, log_weights, [2], 0.01).tolist()
-    assert first == pytest.approx(0.0, abs=1e-12)
-    assert second == pytest.approx(-3000 + math.log(0.25), rel=1e-12)
-    assert third == pytest.approx(-5000 + math.log(0.75), rel=1e-12)
+    ([[0.0, -30, -60], [0, -60, -50]], [QUARTER, REST], 0.01, [0, QUARTER - 3000, REST - 5000]),
+    ([[0.0, 0.0], [0.0, 800.0]], [0.0, -1000.0], 1.0, [-math.log(2)] * 2),
+]
 
 
-def test_very_small_weights_do_not_underflow():
-    logits = torch.tensor([[0.0, 0.0], [0.0, 800.0]])
-    log_weights = torch.tensor([0.0, -1000.0], dtype=torch.float64)
-    ((first, second),) = aggregate(logits, log_weights, [2], 1.0).tolist()
-    assert first == pytest.approx(-math.log(2)) and second == pytest.approx(-math.log(2))
+@pytest.mark.parametrize(("logits", "log_weights", "temperature", "expected"), SMALL)
+def test_small_probabilities_do_not_underflow(logits, log_weights, temperature, expected):
+    log_weights = torch.tensor(log_weights, dtype=torch.float64)
+    (log_p,) = aggregate(torch.tensor(logits), log_weights, [2], temperature).tolist()
+    assert log_p == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64])

@@ -72,11 +72,8 @@ def literal_model(folder):
 def largest_difference(model, other, batches):
     """Return the largest difference between the logits of two models, or a model and a function."""
     answer = other if callable(other) else lambda batch: masked_logits(other, batch)
-    gaps = [
-        (masked_logits(model, batch).double() - answer(batch).double()).abs().max()
-        for batch in batches
-    ]
-    return max(map(float, gaps))
+    pairs = ((masked_logits(model, batch), answer(batch)) for batch in batches)
+    return max((ours.double() - theirs.double()).abs().max().item() for ours, theirs in pairs)
 
 
 # Logits
@@ -202,12 +199,11 @@ def test_published_deberta_checkpoints_load_their_head(tiny_models, tmp_path):
 
 
 def test_loading_shows_no_progress_bar_and_keeps_the_setting_of_transformers(tiny_bert, capfd):
-    assert logging.is_progress_bar_enabled()
-    load(tiny_bert)
-    assert logging.is_progress_bar_enabled() and "%|" not in capfd.readouterr().err
-    logging.disable_progress_bar()
     try:
-        load(tiny_bert)
-        assert not logging.is_progress_bar_enabled()
+        for enabled in (True, False):
+            load(tiny_bert)
+            assert logging.is_progress_bar_enabled() is enabled
+            assert "%|" not in capfd.readouterr().err
+            logging.disable_progress_bar()
     finally:
         logging.enable_progress_bar()

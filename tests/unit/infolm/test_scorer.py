@@ -124,11 +124,12 @@ def test_arbitrary_texts_match_the_literal_implementation(scorer, literal, candi
 # Forward passes
 
 
+TYPED = [*CANDIDATES, "the cat " * 9, "The  CAT"]
+
+
 @settings(max_examples=25)
 @given(
-    texts=st.lists(
-        st.sampled_from([*CANDIDATES, "the cat " * 9, "The  CAT"]), min_size=1, max_size=6
-    ),
+    texts=st.lists(st.sampled_from(TYPED), min_size=1, max_size=6),
     size=st.integers(1, 9) | st.just("auto"),
     limit=st.none() | st.integers(3, 14),
     use_idf=st.booleans(),
@@ -363,7 +364,6 @@ def test_invalid_arguments_are_rejected_before_a_model_is_loaded(method, options
 
 
 def test_overflowing_predictions_are_rejected_with_a_remedy(scorer):
-    with pytest.raises(
-        InputError, match="dtype=.float32. and temperature.1e-310. .* Otherwise, increase the"
-    ):
+    remedy = "dtype=.float32. and temperature.1e-310. .* Otherwise, increase the"
+    with pytest.raises(InputError, match=remedy):
         scorer.score(CANDIDATES, REFERENCES, temperature=1e-310)

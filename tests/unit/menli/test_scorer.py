@@ -48,6 +48,12 @@ def bundled():
     return InfoLMScorer(model_name_or_path="bundled", idf=False)
 
 
+def assert_scores(result, expected):
+    """Fail unless these are the scores, with 0 for the empty candidate."""
+    expected[EMPTY] = 0
+    assert result["scores"] == pytest.approx(expected, abs=1e-6)
+
+
 # Values
 
 
@@ -89,9 +95,8 @@ def test_pairs_are_truncated_like_the_tokenizer_does(tiny_nli, family, side):
     texts = [" ".join(LONG.split()[:count]) for count in (0, 1, 2, 4, 7, 12)]
     pairs = list(product(texts, texts))
     for limit in range(tokenizer.num_special_tokens_to_add(pair=True) + 2, 16):
-        expected = tokenizer(
-            *map(list, zip(*pairs, strict=True)), truncation=True, max_length=limit
-        )
+        sides = map(list, zip(*pairs, strict=True))
+        expected = tokenizer(*sides, truncation=True, max_length=limit)
         joined = list(join_pairs(tokenizer, pairs, limit))
         assert [list(pair.ids) for pair in joined] == expected["input_ids"]
         types = expected.get("token_type_ids", [None] * len(pairs))
@@ -179,11 +184,8 @@ def test_the_baseline_of_a_combination_depends_on_the_weights_of_the_other_metri
     baseline = scorer.make_baseline([CORPUS], 20, 1, combine_with=table, **options)
     assert len(baseline.stats) == 2 * len(NLI_FORMULAS)
     options["rescale_with_baseline"] = baseline
-    means = {
-        scorer.score(CANDIDATES, FIRST, combine_with=metric, **options)["baseline"]["mean"]
-        for metric in (plain, table)
-    }
-    assert len(means) == 2
+    results = (scorer.score(["a"], ["b"], combine_with=x, **options) for x in (plain, table))
+    assert len({result["baseline"]["mean"] for result in results}) == 2
 
 
 # Models and length limits
@@ -273,8 +275,7 @@ def test_a_combination_depends_only_on_the_scores_of_both_metrics(scorer, bundle
     unrelated = bundled.score(["a", "b"], ["b", "a"], rescale_with_baseline=True)["baseline"]
     metric = 1 - np.clip(np.array(alone["scores"]) / unrelated["mean"], 0, 1)
     nli = np.array(scorer.score(CANDIDATES, GROUPS)["scores"])
-    nli[EMPTY] = metric[EMPTY] = 0
-    assert result["scores"] == pytest.approx(0.3 * nli + 0.7 * metric, abs=1e-6)
+    assert_scores(result, 0.3 * nli + 0.7 * metric)
     for candidate, group, score in zip(CANDIDATES, GROUPS, result["scores"], strict=True):
         (alone,) = scorer.score([candidate], [group], **options)["scores"]
         assert alone == pytest.approx(score, abs=1e-6)
@@ -287,34 +288,26 @@ def test_a_combination_depends_only_on_the_scores_of_both_metrics(scorer, bundle
 
 
 def test_without_a_baseline_scores_are_scaled_by_their_bounds(scorer, tiny_bert):
-    infolm = InfoLMScorer(model_name_or_path=tiny_bert, idf=False)
-    baryscore = BaryScorer(model_name_or_path=tiny_bert, idf=False, layers=2)
-    bertscore = BERTScorer(model_name_or_path=tiny_bert, layer=1)
-    for other, best, worst in ((infolm, 0, 1), (baryscore, 0, 4), (bertscore, 1, -1)):
+    others = (InfoLMScorer, {}, 0, 1), (BaryScorer, {"layers": 2}, 0, 4)
+    for scorer_type, options, best, worst in (*others, (BERTScorer, {"layer": 1}, 1, -1)):
+        other = scorer_type(model_name_or_path=tiny_bert, idf=False, **options)
         with pytest.warns(UserWarning, match="infolm baseline CORPUS"):
             result = scorer.score(CANDIDATES, FIRST, combine_with=other.settings, nli_weight=0)
         assert result.counts["no_baseline"] == len(CANDIDATES)
         scores = np.array(other.score(CANDIDATES, FIRST)["scores"])
-        expected = (scores - worst) / (best - worst)
-        expected[EMPTY] = 0
-        assert result["scores"] == pytest.approx(expected, abs=1e-6)
+        assert_scores(result, (scores - worst) / (best - worst))
 
 
 def test_one_command_makes_the_baselines_of_both_metrics(scorer, tiny_bert, tmp_path):
     other = BERTScorer(model_name_or_path=tiny_bert, idf=False, layer=1)
     options = {"combine_with": other.settings, "nli_weight": 0.3}
     scorer.make_baseline([CORPUS], 20, 2, **options).save(tmp_path / "both")
-    result = scorer.score(
-        *(CANDIDATES, FIRST),
-        **(options | {"combine_baseline": tmp_path / "both"}),
-        rescale_with_baseline=tmp_path / "both",
-    )
+    options |= dict.fromkeys(("combine_baseline", "rescale_with_baseline"), tmp_path / "both")
+    result = scorer.score(CANDIDATES, FIRST, **options)
     nli = np.array(scorer.score(CANDIDATES, FIRST)["scores"])
     part = other.make_baseline([CORPUS], 20, 2)
     alone = other.score(CANDIDATES, FIRST, rescale_with_baseline=part)["rescaled_scores"]
-    expected = 0.3 * nli + 0.7 * np.clip(alone, 0, 1)
-    expected[EMPTY] = 0
-    assert result["scores"] == pytest.approx(expected, abs=1e-6)
+    assert_scores(result, 0.3 * nli + 0.7 * np.clip(alone, 0, 1))
     assert len(result["rescaled_scores"]) == len(CANDIDATES)
     assert not result.counts["no_baseline"]
 
@@ -325,17 +318,14 @@ def test_a_custom_baseline_scales_the_other_metric(scorer, tiny_bert, tmp_path):
     options = {"combine_with": infolm.settings, "combine_baseline": tmp_path / "kl.baseline"}
     result = scorer.score(CANDIDATES, FIRST, nli_weight=0, **options)
     alone = infolm.score(CANDIDATES, FIRST, rescale_with_baseline=tmp_path / "kl.baseline")
-    expected = np.clip(alone["rescaled_scores"], 0, 1)
-    expected[EMPTY] = 0
-    assert result["scores"] == pytest.approx(expected, abs=1e-6)
+    assert_scores(result, np.clip(alone["rescaled_scores"], 0, 1))
     assert "|infolm.baseline:file-" in result.signature
     with pytest.raises(BaselineNotFoundError, match="temperature is 2.0 instead of 1.0"):
         hot = infolm.settings.replace(temperature=2.0)
         scorer.score(["a"], ["b"], **{**options, "combine_with": hot})
+    stats = BaselineStats.of([0.0, 0.0], [3, 3])
     keys = Baseline.load(tmp_path / "kl.baseline").stats
-    options["combine_baseline"] = Baseline(
-        dict.fromkeys(keys, BaselineStats.of([0.0, 0.0], [3, 3]))
-    )
+    options["combine_baseline"] = Baseline(dict.fromkeys(keys, stats))
     with pytest.raises(InputError, match="combine_baseline .* its mean is the best score"):
         scorer.score(["a"], ["b"], **options)
 

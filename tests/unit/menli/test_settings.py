@@ -1,18 +1,16 @@
 """Settings of MENLI, formulas of its probabilities, and labels of its models."""
 
-from pathlib import Path
-
 import pytest
 
-import infolm_metric
 from infolm_metric import InputError
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.bertscore.settings import BERTScoreSettings
+from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.menli.settings import MENLISettings
 from infolm_metric.models.nli import Labels, read_labels
 
-BASELINE = Path(infolm_metric.__file__).parent / "bundled/infolm_baseline.json"
+BASELINE = BUNDLED_FOLDER / "infolm_baseline.json"
 TWO_SCORES = InfoLMSettings(information_measure=["l1", "l2"])
 
 
@@ -84,13 +82,6 @@ def test_the_model_and_the_layers_of_the_other_metric_can_be_set(tmp_path, monke
     uniform = settings.replace(combine_with=settings.other.replace(idf="references"))
     assert uniform.with_uniform_weights().other == settings.other
     assert not {"combine_model", "combine_layers"} & settings.signature_fields().keys()
-
-
-def test_combination_settings_are_in_the_signature_only_for_combinations():
-    names = {"nli_weight", "combine_baseline", "combine_with"}
-    assert not names & MENLISettings().signature_fields().keys()
-    fields = MENLISettings(combine_with="infolm").signature_fields()
-    assert (fields["nli_weight"], fields["combine_with"]) == (0.2, "infolm")
 
 
 # Formulas

@@ -85,6 +85,8 @@ def test_a_task_sets_defaults_and_explicit_values_win(scorer, model, task, overr
     values = {"task": task, **override}
     settings = MENLISettings(model_name_or_path=model, **values)
     assert "task:" not in expected
+    shown = ["|combine" in expected, "|nli_weight:" in expected]
+    assert shown == [settings.other_name is not None] * 2
     assert MENLIScorer(settings).signature() == expected
     assert scorer.signature(**values) == expected
 

@@ -21,14 +21,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from infolm_metric import BaryScorer, InfoLMScorer, InputError, MENLIScorer
 from infolm_metric.models import checkpoints
-from infolm_metric.models.checkpoints import (
-    ENTRY_BYTES,
-    Architecture,
-    ModelHolder,
-    TensorCache,
-    load_weights,
-    open_checkpoint,
-)
+from infolm_metric.models.checkpoints import ENTRY_BYTES, Architecture, ModelHolder, TensorCache
 from tests.model_families import FAMILIES, FolderMaker, edit_copy, pickled
 from tests.nearly_equal import assert_nearly_equal
 
@@ -36,7 +29,11 @@ ANY = Architecture(AutoModelForMaskedLM, lambda config: True, "unfit", "choose a
 
 
 def open_model(name, revision=None):
-    return open_checkpoint(str(name), revision, ANY)
+    return checkpoints.open_checkpoint(str(name), revision, ANY)
+
+
+def load(checkpoint):
+    return checkpoints.load_weights(checkpoint, "float32", "cpu")
 
 
 def copy_without_limit(source, target):
@@ -46,7 +43,7 @@ def copy_without_limit(source, target):
 
 def assert_encodes(checkpoint, length):
     """Fail unless the model can encode this many tokens."""
-    model = load_weights(checkpoint, "float32", "cpu")
+    model = load(checkpoint)
     assert not model.training
     longest = torch.full((1, length), checkpoint.template.mask)
     assert model(longest).logits.isfinite().all()
@@ -112,9 +109,8 @@ def damaged_pickle(folder):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
 
 
-def lfs_pointer(folder):
-    text = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
-    (folder / "model.safetensors").write_text(text)
+def write(file, text):
+    return lambda folder: (folder / file).write_text(text)
 
 
 def larger_tokenizer(folder):
@@ -131,12 +127,13 @@ def edit(file, **changes):
     return lambda folder: change_json(folder / file, **changes)
 
 
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 NEWER = {"pre_tokenizer": {"type": "NotKnownHere"}}
 DAMAGES = {  # change to the folder, error, pattern of its message
     "no weights": (remove("*.safetensors"), OSError, "model.safetensors, or pytorch_model.bin"),
     "a damaged pickle": (damaged_pickle, OSError, "pytorch_model.bin is damaged"),
     "damaged weights": (truncate("model.safetensors", 1000), OSError, "deserializing"),
-    "a pointer of Git LFS": (lfs_pointer, InputError, "git lfs pull"),
+    "a pointer of Git LFS": (write("model.safetensors", POINTER), InputError, "git lfs pull"),
     "no tokenizer": (remove("tokenizer*"), (OSError, InputError), "tokenizer"),
     "a larger tokenizer": (larger_tokenizer, InputError, "307 tokens, but the model has 305"),
     "a newer tokenizer": (edit("tokenizer.json", **NEWER), OSError, "PreTokenizer"),
@@ -150,7 +147,7 @@ def test_incomplete_and_damaged_folders_are_rejected_with_their_path(damage, tin
     folder = shutil.copytree(tiny_bert, tmp_path / "m")
     change(folder)
     with pytest.raises(error, match=word) as refusal:
-        load_weights(open_model(folder), "float32", "cpu")
+        load(open_model(folder))
     assert repr(str(folder)) in str(refusal.value)
 
 
@@ -170,10 +167,7 @@ def test_errors_for_unavailable_models_suggest_the_bundled_model():
 @pytest.mark.parametrize("form", [{}, {"shards": 3}, {"zipped": False}], ids=str)
 def test_weights_in_pytorch_model_bin_equal_weights_in_safetensors(form, tiny_bert, tmp_path):
     folder = pickled(tiny_bert, tmp_path / "m", **form)
-    expected, weights = (
-        load_weights(open_model(name), "float32", "cpu").state_dict()
-        for name in (tiny_bert, folder)
-    )
+    expected, weights = (load(open_model(name)).state_dict() for name in (tiny_bert, folder))
     assert weights.keys() == expected.keys()
     for key, tensor in weights.items():
         assert torch.equal(tensor, expected[key])
@@ -186,7 +180,7 @@ def test_safetensors_are_preferred_to_pytorch_model_bin(tiny_bert, tmp_path):
     (folder / "adapter_model.bin").write_bytes(b"not read")
     assert open_model(folder).identity == before
     change_json(folder / "config.json", transformers_weights="adapter_model.bin")
-    load_weights(open_model(folder), "float32", "cpu")
+    load(open_model(folder))
 
 
 @pytest.mark.parametrize("shards", [1, 2])
@@ -211,7 +205,7 @@ def test_a_pickle_that_would_run_code_is_rejected_without_running_it(
     file = max(folder.glob("pytorch_model*.bin"))
     torch.save({"bert.pooler": FolderMaker(made)}, file, _use_new_zipfile_serialization=zipped)
     with pytest.raises(OSError, match="pytorch_model.bin .* could run code") as refusal:
-        load_weights(open_model(folder), "float32", "cpu")
+        load(open_model(folder))
     assert "weights_only" not in str(refusal.value)
     assert not made.exists()
     torch.load(file, weights_only=False)
@@ -224,11 +218,10 @@ def test_a_pickle_that_would_run_code_is_rejected_without_running_it(
 @pytest.mark.parametrize("key", ["attn_implementation", "_attn_implementation"])
 @pytest.mark.filterwarnings("ignore:infolm:UserWarning")
 def test_attention_kernels_from_the_hub_are_not_used(key, tiny_bert, tiny_nli, tmp_path):
-    scorers = [(InfoLMScorer, tiny_bert), (BaryScorer, tiny_bert), (MENLIScorer, tiny_nli())]
-    for scorer, model in scorers:
-        changes = {key: "some-one/kernels"}
+    changes, layers = {key: "some-one/kernels"}, {"layers": "all"}
+    scorers = (InfoLMScorer, tiny_bert, {}), (BaryScorer, tiny_bert, layers)
+    for scorer, model, options in (*scorers, (MENLIScorer, tiny_nli(), {})):
         fetching = edit_copy(model, tmp_path / scorer.__name__, "config.json", **changes)
-        options = {"layers": "all"} if scorer is BaryScorer else {}
         plain, changed = (scorer(model_name_or_path=name, **options) for name in (model, fetching))
         pair = ["the cat sat"], ["a cat slept on a mat"]
         assert_nearly_equal(changed.score(*pair)["scores"], plain.score(*pair)["scores"])
@@ -282,11 +275,8 @@ def make_tokenizer_cased(folder):
     AutoTokenizer.from_pretrained(folder, do_lower_case=False).save_pretrained(folder)
 
 
-def add_token(folder):
-    (folder / "added_tokens.json").write_text('{"the": 7}')
-
-
-CHANGES = [change_weight, edit("config.json", hidden_act="relu"), make_tokenizer_cased, add_token]
+CHANGES = [change_weight, edit("config.json", hidden_act="relu"), make_tokenizer_cased]
+CHANGES += [write("added_tokens.json", '{"the": 7}')]
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -300,39 +290,40 @@ def test_changes_that_can_affect_scores_change_the_identity(change, tiny_bert, t
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def test_a_hub_model_is_identified_by_its_name_and_commit(tiny_bert):
-    # The same layout that a download leaves in the Hub's cache.
+@pytest.fixture
+def download():
+    """Function that copies a model into the Hub's cache, with the layout of a download."""
     cached = Path(huggingface_hub.constants.HF_HUB_CACHE) / "models--some-one--tiny"
-    try:
-        shutil.copytree(tiny_bert, cached / "snapshots" / COMMIT)
+
+    def copy(folder):
+        shutil.copytree(folder, cached / "snapshots" / COMMIT)
         (cached / "refs").mkdir()
         for reference in ("main", "v1"):
             (cached / "refs" / reference).write_text(COMMIT)
-        for revision in (None, "main", "v1", COMMIT):
-            assert open_model("some-one/tiny", revision).identity == f"some-one/tiny@{COMMIT}"
-        with pytest.raises(OSError, match="'some-one/tiny'.*'v2'"):
-            open_model("some-one/tiny", "v2")
-    finally:
-        shutil.rmtree(cached)
+
+    yield copy
+    shutil.rmtree(cached)
+
+
+def test_a_hub_model_is_identified_by_its_name_and_commit(tiny_bert, download):
+    download(tiny_bert)
+    for revision in (None, "main", "v1", COMMIT):
+        assert open_model("some-one/tiny", revision).identity == f"some-one/tiny@{COMMIT}"
+    with pytest.raises(OSError, match="'some-one/tiny'.*'v2'"):
+        open_model("some-one/tiny", "v2")
 
 
 def test_weights_with_baselines_are_recognized_in_folders_and_in_the_hub_cache(
-    tiny_models, tmp_path, monkeypatch
+    tiny_models, tmp_path, monkeypatch, download
 ):
     folder = tiny_models("mpnet")
     known = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
     assert open_model(folder).baseline_identity == open_model(folder).identity
     monkeypatch.setattr(checkpoints, "ALL_MPNET", known)
     copy = edit_copy(folder, tmp_path / "copy", "config.json")
-    cached = Path(huggingface_hub.constants.HF_HUB_CACHE) / "models--some-one--mpnet"
-    try:
-        shutil.copytree(folder, cached / "snapshots" / COMMIT)
-        (cached / "refs").mkdir()
-        (cached / "refs" / "main").write_text(COMMIT)
-        for name in (copy, "some-one/mpnet"):
-            assert open_model(name).baseline_identity == f"weights@sha256:{known[:12]}"
-    finally:
-        shutil.rmtree(cached)
+    download(folder)
+    for name in (copy, "some-one/tiny"):
+        assert open_model(name).baseline_identity == f"weights@sha256:{known[:12]}"
 
 
 # Loading

@@ -9,8 +9,6 @@ from infolm_metric.models import determinism
 from tests.processes import printed
 from tests.project_files import ROOT
 
-CPU = torch.device("cpu")
-
 
 @pytest.fixture
 def threads():
@@ -59,10 +57,7 @@ def test_linear_layers_agree_with_products_in_float64(library, dtype):
     torch.testing.assert_close(output.double(), expected, rtol=rounding, atol=10 * rounding)
 
 
-RULES = determinism.RowRule(16), determinism.RowRule(block=64)
-
-
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@pytest.mark.parametrize("rule", [determinism.RowRule(16), determinism.RowRule(block=64)], ids=str)
 @pytest.mark.parametrize("count", [1, 15, 16, 64, 65, 150])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_padding_and_blocks_do_not_change_matrix_products(rule, count, in_place, monkeypatch):
@@ -149,7 +144,7 @@ def test_backend_specific_precision_is_overridden_and_restored(place):
     try:
         before = [backend.fp32_precision for backend in products]
         assert "tf32" in before
-        with determinism.deterministic_inference(CPU):
+        with determinism.deterministic_inference(torch.device("cpu")):
             assert [backend.fp32_precision for backend in products] == ["ieee", "ieee"]
         assert [backend.fp32_precision for backend in products] == before
     finally:

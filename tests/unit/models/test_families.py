@@ -19,7 +19,6 @@ XLNET = {"vocab_size": 30522, "d_model": 32, "n_layer": 2, "n_head": 4, "d_inner
 CLIP = {"text_config": SIZES, "vision_config": {"hidden_size": 32, "num_attention_heads": 4}}
 BIG_BIRD = {**SIZES, "block_size": 4, "num_random_blocks": 1, "max_position_embeddings": 128}
 PAIR = ["the cat sat on the mat"], ["a dog slept in a garden"]
-LABELS = "contradiction,neutral,entailment"
 
 
 @pytest.fixture(scope="module")
@@ -42,22 +41,21 @@ def save():
 
 
 DEBERTA = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "legacy": False, **SIZES}
-DEBERTA_SCORERS = [
-    (InfoLMScorer, "DebertaForMaskedLM", {}),
-    (BERTScorer, "DebertaModel", {"layer": 2}),
-    (MENLIScorer, "DebertaForSequenceClassification", {"labels": LABELS}),
+SCORERS = [  # ending of the name of a class in transformers
+    ("ForMaskedLM", InfoLMScorer, {}),
+    ("Model", BERTScorer, {"layer": 1}),
+    ("Model", BaryScorer, {"layers": "all"}),
+    ("ForSequenceClassification", MENLIScorer, {"labels": "contradiction,neutral,entailment"}),
 ]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-@pytest.mark.parametrize(("scorer", "kind", "settings"), DEBERTA_SCORERS)
-def test_deberta_supports_half_precision(scorer, kind, settings, dtype, save):
-    model = scorer(model_name_or_path=save(kind, **DEBERTA), **settings)
+@pytest.mark.parametrize(("ending", "scorer", "options"), SCORERS)
+def test_deberta_supports_half_precision(ending, scorer, options, dtype, save):
+    model = scorer(model_name_or_path=save(f"Deberta{ending}", **DEBERTA), **options)
     if scorer is not MENLIScorer:
         model.settings = model.settings.replace(idf=False)
-    exact, half = (
-        next(iter(model.score(*PAIR, dtype=d).scores.values())) for d in ("float32", dtype)
-    )
+    exact, half = (model.score(*PAIR, dtype=d)["scores"] for d in ("float32", dtype))
     assert half[0] != exact[0] and half == pytest.approx(exact, abs=0.05)
 
 
@@ -111,23 +109,10 @@ UNFIT = [
 ]
 
 
-OPTIONS = {
-    BERTScorer: {"layer": 1},
-    BaryScorer: {"layers": "all"},
-    MENLIScorer: {"labels": LABELS},
-}
-
-
 @pytest.mark.parametrize(("kind", "settings", "word"), UNFIT, ids=lambda value: str(value)[:30])
 def test_models_that_cannot_encode_texts_are_rejected(kind, settings, word, save):
-    scorers = [BERTScorer, BaryScorer]
-    if kind.endswith("MaskedLM"):
-        scorers = [InfoLMScorer]
-    elif kind.endswith("Classification"):
-        scorers = [MENLIScorer]
     folder = save(kind, **settings)
-    for scorer in scorers:
-        options = OPTIONS.get(scorer, {})
+    for scorer, options in [row[1:] for row in SCORERS if kind.endswith(row[0])]:
         with pytest.raises(InputError, match=f"(?s)(number of layers|{word}).*Choose"):
             scorer(model_name_or_path=folder, **options).score(*PAIR)
 
@@ -139,16 +124,12 @@ def test_xmod_with_a_default_language_is_scored(save):
 
 
 def test_outer_whitespace_does_not_change_scores(tiny_models, tiny_nli):
-    roberta = tiny_models("roberta")  # a byte-level BPE, which encodes spaces
-    scorers = [
-        InfoLMScorer(model_name_or_path=roberta),
-        BaryScorer(model_name_or_path=roberta, layers="all"),
-        BERTScorer(model_name_or_path=roberta, layer=1),
-        MENLIScorer(model_name_or_path=tiny_nli("roberta")),
-    ]
     texts = ["the cat sat on the mat", "a dog slept", ""], ["a cat sat down", "", "a dog ran"]
     spaced = [[f" \t{text}\n\u3000" for text in side] for side in texts]
-    for scorer in scorers:
+    for _, kind, options in SCORERS:
+        models = tiny_nli if kind is MENLIScorer else tiny_models
+        # RoBERTa has a byte-level BPE, which encodes spaces.
+        scorer = kind(model_name_or_path=models("roberta"), **options)
         results = [scorer.score(*sides) for sides in (texts, spaced)]
         assert results[0].scores == results[1].scores
         assert results[0]["warnings"] == results[1]["warnings"]

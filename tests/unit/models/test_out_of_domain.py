@@ -29,9 +29,8 @@ def scorer():
 def count(scorer, texts):
     """Return the number of texts that are out of domain."""
     run = scorer.prepare()
-    return count_out_of_domain(
-        (text.tokens for text in run.tokenize(texts)), run.checkpoint.english
-    )
+    tokens = (text.tokens for text in run.tokenize(texts))
+    return count_out_of_domain(tokens, run.checkpoint.english)
 
 
 def test_other_languages_and_code_are_out_of_domain(scorer, no_model):
