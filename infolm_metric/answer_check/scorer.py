@@ -26,7 +26,7 @@ from infolm_metric.scoring.nli_scorer import NLIRun, NLIScorer, TextPair
 Rows = Sequence[tuple[Text, Sequence[Text]]]
 Tokens = Mapping[str, np.ndarray]
 FOREIGN = "out of domain"
-LONGEST_TERM = 4  # words. A short phrase may be a name or a technical term
+LONGEST_TERM = 3  # words. A short phrase may be a name or a technical term
 VERDICT, WITHHELD = "verdict: ", "withheld: "  # prefixes of counts
 # Settings for which the thresholds were measured.
 MEASURED = ("model_name_or_path", "max_length", "labels", "dtype", "strip_thinking")

@@ -35,13 +35,11 @@ def scorer():
     return InfoLMScorer(model_name_or_path="bundled")
 
 
-@pytest.mark.parametrize(
-    ("folder", "kind"),
-    [
-        (BUNDLED_FOLDER, AutoModelForMaskedLM),
-        (BUNDLED_FOLDER / "nli", AutoModelForSequenceClassification),
-    ],
-)
+MODELS = [(BUNDLED_FOLDER, AutoModelForMaskedLM)]
+MODELS += [(BUNDLED_FOLDER / "nli", AutoModelForSequenceClassification)]
+
+
+@pytest.mark.parametrize(("folder", "kind"), MODELS)
 def test_weights_are_float16_safetensors_that_transformers_loads_completely(folder, kind):
     with safe_open(folder / "model.safetensors", "pt") as weights:
         dtypes = {weights.get_tensor(name).dtype for name in weights.keys()}  # noqa: SIM118

@@ -99,9 +99,8 @@ def test_settings_of_all_metrics_reach_the_metrics_that_have_them():
     with pytest.raises(InputError, match="unknown setting 'device'"):
         space_settings.divide_settings({"device": "cuda"})
     start = [space_settings._component(name, "infolm").value for name in space_settings.SHOWN]
-    for metric, values in space_settings.divide_settings(
-        space_settings.read_settings(start)
-    ).items():
+    divided = space_settings.divide_settings(space_settings.read_settings(start))
+    for metric, values in divided.items():
         checked = space_settings.check_settings(metric, values)
         settings = scorer(metric).settings.replace(**checked)
         assert settings.signature_fields() == scorer(metric).settings.signature_fields()
@@ -198,15 +197,14 @@ def test_explanation_is_for_the_closest_reference(metric):
 ALL = {"alpha": 0.5, "beta": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("options", "invalid"),
-    [
-        (ALL, []),
-        ({**ALL, "temperature": 2.0, "interpolation": 0.25, "symmetrize": "jensen"}, []),
-        ({**ALL, "alpha": 1.0, "idf": "bundled"}, ["alpha_divergence", "renyi_divergence"]),
-    ],
-    ids=str,
-)
+ALL_MEASURES = [
+    (ALL, []),
+    ({**ALL, "temperature": 2.0, "interpolation": 0.25, "symmetrize": "jensen"}, []),
+    ({**ALL, "alpha": 1.0, "idf": "bundled"}, ["alpha_divergence", "renyi_divergence"]),
+]
+
+
+@pytest.mark.parametrize(("options", "invalid"), ALL_MEASURES, ids=str)
 def test_table_of_all_measures_and_its_code_show_the_scores_of_the_package(
     options, invalid, capsys
 ):
@@ -290,6 +288,8 @@ def test_metrics_of_a_checkpoint_share_its_model():
 
 
 MEETINGS = ["The meeting is on Monday.", "The meeting is on Tuesday."]
+BLIND_SPOTS = [texts for name, texts in EXAMPLES.items() if name.startswith("Blind spot")]
+NONSENSE = "asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"]
 VERDICTS = [
     ("infolm", *PARAPHRASE, "Far closer than unrelated texts"),
     ("infolm", *EXAMPLES["Unrelated texts"], "About as far apart as unrelated texts"),
@@ -299,15 +299,8 @@ VERDICTS = [
     ("infolm", "The meeting is on Friday.", MEETINGS, "This score is not meaningful"),
     ("baryscore", "The meeting is on Friday.", MEETINGS, "No verdict"),
     ("menli", "A man sleeps.", ["A man sleeps in bed."], "Only one text follows from the other"),
-    *(
-        ("menli", *EXAMPLES[name], "The texts contradict each other")
-        for name in EXAMPLES
-        if name.startswith("Blind spot")
-    ),
-    *(
-        (metric, "asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], "This score is not meaningful")
-        for metric in METRICS
-    ),
+    *(("menli", *texts, "The texts contradict each other") for texts in BLIND_SPOTS),
+    *((metric, *NONSENSE, "This score is not meaningful") for metric in METRICS),
 ]
 
 
@@ -401,11 +394,6 @@ def test_answer_check_is_folded_unless_a_short_reference_has_a_longer_candidate(
     assert last_card(*PARAPHRASE, {}, opened="menli")[1] == "menli"
 
 
-def test_unreadable_texts_are_not_called_identical():
-    html, _ = last_card("\U0001f600\U0001f389", ["\U0001f600\U0001f389"], {})
-    assert "These scores are not meaningful" in html and "identical, apart" not in html
-
-
 LONG_TEXT = " ".join(f"The river rose by {number} metres in the night." for number in range(30))
 
 
@@ -456,7 +444,7 @@ def test_command_of_the_card_prints_all_scores(options, capsys):
 ANSWERS = [
     ("She was born in **Vienna**, Austria.", ["Vienna"], "likely correct", "Vienna"),
     ("<think>Vienna? No", ["Vienna"], "likely wrong", "empty"),
-    ("asdf qwer zxcv uiop", ["lkjh gfds mnbv rewq"], None, ""),
+    (*NONSENSE, None, ""),
 ]
 
 
@@ -614,9 +602,8 @@ def test_short_requests_run_while_a_long_text_is_encoded(monkeypatch):
     assert all(isinstance(answer, scoring.Answer) for answer in answers.values())
     released.set()
     *fractions, (_, answer) = updates
-    assert answer.score == pytest.approx(
-        scorer("infolm").score([long_text], PAIR[1])["infolm"], abs=1e-6
-    )
+    expected = scorer("infolm").score([long_text], PAIR[1])["infolm"]
+    assert answer.score == pytest.approx(expected, abs=1e-6)
     assert all(0 <= fraction <= 1 for _, fraction in fractions)
 
 
