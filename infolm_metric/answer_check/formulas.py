@@ -7,6 +7,7 @@ formulas that could take long are recognized before they are parsed, and are not
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from importlib.metadata import version
@@ -58,11 +59,9 @@ def parse_formula(text: str) -> Any:
     logging.getLogger("math_verify").setLevel(logging.ERROR)
     if "$" not in text and "\\(" not in text and "\\[" not in text and "boxed" not in text:
         text = f"${text}$"
-    try:
-        found = parse(text, parsing_timeout=None, fallback_mode="no_fallback")
-    except FAILURES:
-        return None
-    return found or None
+    with suppress(*FAILURES):
+        return parse(text, parsing_timeout=None, fallback_mode="no_fallback") or None
+    return None
 
 
 def formulas_agree(answer: str, reference: str) -> bool | None:
@@ -81,10 +80,8 @@ def formulas_agree(answer: str, reference: str) -> bool | None:
 def formula_value(text: str) -> Fraction | None:
     """Evaluate a formula without variables."""
     parsed = parse_formula(text) if is_formula(text) else None
-    try:
+    with suppress(*FAILURES):
         for found in parsed or ():
             if getattr(found, "is_number", False) and getattr(found, "is_real", False):
                 return Fraction(float(found.evalf(15)))
-    except FAILURES:
-        pass
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -55,13 +56,11 @@ class AnswerCheckSettings(NLISettings):
 
 def _parse_thresholds(thresholds: str | tuple[float, ...]) -> tuple[float, ...]:
     """Parse two numbers, as a sequence or separated by a comma."""
-    try:
+    with suppress(ValueError):  # another number of numbers, or no numbers
         parts = thresholds.split(",") if isinstance(thresholds, str) else thresholds
         low, high = map(float, parts)
         if 0 <= low <= high <= 1:
             return low, high
-    except ValueError:  # another number of numbers, or no numbers
-        pass
     raise InputError(
         "thresholds must be two numbers from 0 to 1, the lower one first, got "
         f"{thresholds!r}. Scores below the first are likely wrong, and scores from the second on "

@@ -338,9 +338,8 @@ def strip_thinking(text: str) -> str:
     if OPENING.match(text):
         return ""
     tags = list(ANSWER.finditer(text))
-    closing = [number for number, tag in enumerate(tags) if tag[1]]
-    last = closing[-1] if closing else len(tags)
-    starts = [tag.end() for tag in tags[:last] if not tag[1]]
+    end = max((tag.start() for tag in tags if tag[1]), default=len(text))
+    starts = [tag.end() for tag in tags if not tag[1] and tag.start() < end]
     if starts:
-        text = text[starts[-1] : tags[last].start() if closing else len(text)]
+        text = text[starts[-1] : end]
     return CONTROL.sub("", ANSWER.sub("", text)).strip()

@@ -132,10 +132,8 @@ class ChunkScores:
     reasons: Sequence[str] = ()  # why a verdict is withheld, or "", [pairs]
 
     @classmethod
-    def join(cls, parts: Sequence[ChunkScores]) -> ChunkScores:
-        """Concatenate one or more consecutive chunks."""
-        if len(parts) == 1:
-            return parts[0]
+    def join(cls, parts: Sequence[ChunkScores] | Sequence[Result]) -> ChunkScores:
+        """Concatenate the scores of one or more consecutive chunks or results."""
         scores = _appended([part.scores for part in parts])
         verdicts = [verdict for part in parts for verdict in part.verdicts]
         reasons = [reason for part in parts for reason in part.reasons]
@@ -320,11 +318,8 @@ def join_results(parts: Sequence[Result]) -> Result:
             raise InputError(
                 f"the signatures of the parts differ: {difference}. Score all parts again."
             )
-    whole = ChunkScores.join(
-        [ChunkScores(part.scores, part.counts, part.verdicts, part.reasons) for part in parts]
-    )
     rescaled = _appended([part.rescaled for part in parts])
-    return replace(first, rescaled=rescaled, **vars(whole))
+    return replace(first, rescaled=rescaled, **vars(ChunkScores.join(parts)))
 
 
 def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:

@@ -36,36 +36,29 @@ MIN_WORDS = 5  # minimum number of words in a text from which words are dropped
 MIN_DISTINCT_WORDS = 4  # minimum number of distinct words in a text that is shuffled
 
 
-def _find_nouns(text: Text) -> list[int]:
-    """Return the indices of nouns that can be replaced by any noun with the same number."""
-    nouns = (index for index in text.words if grammar.is_noun(text, index))
-    return [index for index in nouns if text.tokens[index] not in WORD_LISTS["no_nouns"]]
-
-
-def _find_objects(text: Text) -> list[int]:
-    """Return the indices of nouns after which "and lamp" can be inserted."""
-    return [index for index in _find_nouns(text) if _is_object(text, index)]
+def _is_noun(text: Text, index: int) -> bool:
+    """Return True for a noun that can be replaced by any noun with the same number."""
+    return grammar.is_noun(text, index) and text.tokens[index] not in WORD_LISTS["no_nouns"]
 
 
 def _is_object(text: Text, index: int) -> bool:
-    """Return False for a singular noun if "and lamp" would require a plural verb."""
-    start = grammar.find_determiner(text, index)
+    """Return True for a noun after which "and lamp" can be inserted.
+
+    After some singular nouns, "and lamp" would require a plural verb.
+    """
+    start, noun = grammar.find_determiner(text, index), _is_noun(text, index)
     if start is None or grammar.find_tag(text.tokens[index], "NOUN") == "NNS":
-        return True
+        return noun
     relative = {"which", "who", "that"} & {text.lower(index + 1), text.lower(index + 2)}
     before = text.lower(start - 1)
     governed = before in GOVERNORS | words.BE | words.HAVE or grammar.is_content(before, "VERB")
-    return governed and not relative and not text.is_capitalised(index + 1)
+    return noun and governed and not relative and not text.is_capitalised(index + 1)
 
 
-def _find_verbs(text: Text) -> list[int]:
-    """Return the indices of verbs that can be replaced by any transitive verb."""
-    return [
-        index
-        for index in text.words
-        if grammar.is_content(text.tokens[index], "VERB")
-        and (_is_passive(text, index) or _is_active(text, index))
-    ]
+def _is_verb(text: Text, index: int) -> bool:
+    """Return True for a verb that can be replaced by any transitive verb."""
+    only_verb = grammar.is_content(text.tokens[index], "VERB")
+    return only_verb and (_is_passive(text, index) or _is_active(text, index))
 
 
 def _is_active(text: Text, index: int) -> bool:
@@ -86,28 +79,24 @@ def _is_passive(text: Text, index: int) -> bool:
     return participle and (passive or after == "by")
 
 
-def _find_adjectives(text: Text) -> list[int]:
-    """Return the indices of adjectives before a noun."""
-    return [
-        index
-        for index in text.words
-        if text.tokens[index].islower()
-        and text.tokens[index] not in EXCLUDED_ADJECTIVES
-        and {"ADJ"} <= {*grammar.lemmas_by_pos(text.tokens[index])} <= {"ADJ", "NOUN"}
-        and "NOUN" in grammar.lemmas_by_pos(text.lower(index + 1))
-        and not text.is_capitalised(index + 1)
-    ]
+def _is_adjective(text: Text, index: int) -> bool:
+    """Return True for an adjective before a noun."""
+    word = text.tokens[index]
+    if not word.islower() or word in EXCLUDED_ADJECTIVES or text.is_capitalised(index + 1):
+        return False
+    adjective = {"ADJ"} <= {*grammar.lemmas_by_pos(word)} <= {"ADJ", "NOUN"}
+    return adjective and "NOUN" in grammar.lemmas_by_pos(text.lower(index + 1))
 
 
 def _replace_word(
-    text: str, random: Random, find: Callable[[Text], list[int]], part: str, join: bool = False
+    text: str, random: Random, fits: Callable[[Text, int], bool], part: str, join: bool = False
 ) -> str | None:
-    """Replace a random word in `find(text)` with another word in the same form.
+    """Replace a random word for which `fits` is True with another word in the same form.
 
     If `join` is True, keep the word, and insert "and" and the other word after it.
     """
     parsed = Text.parse(text)
-    indices = find(parsed)
+    indices = [index for index in parsed.words if fits(parsed, index)]
     if not indices:
         return None
     index = random.choice(indices)
@@ -323,17 +312,17 @@ class Attack:
 
 ATTACKS: dict[str, Attack] = {
     # "the city" -> "the city and lamp", unless it is the subject of a singular verb
-    "add": Attack(ADEQUACY, partial(_replace_word, find=_find_objects, part="NOUN", join=True)),
+    "add": Attack(ADEQUACY, partial(_replace_word, fits=_is_object, part="NOUN", join=True)),
     "drop": Attack(ADEQUACY, drop_words),
     "num": Attack(ADEQUACY, replace_numbers),
     "neg": Attack(ADEQUACY, negate),
     "name": Attack(ADEQUACY, replace_name),
     # "the city" -> "the lamp"
-    "noun": Attack(ADEQUACY, partial(_replace_word, find=_find_nouns, part="NOUN")),
+    "noun": Attack(ADEQUACY, partial(_replace_word, fits=_is_noun, part="NOUN")),
     # "was located in" -> "was painted in", "visited the" -> "measured the"
-    "verb": Attack(ADEQUACY, partial(_replace_word, find=_find_verbs, part="VERB")),
+    "verb": Attack(ADEQUACY, partial(_replace_word, fits=_is_verb, part="VERB")),
     # "a large city" -> "a wooden city"
-    "adj": Attack(ADEQUACY, partial(_replace_word, find=_find_adjectives, part="ADJ")),
+    "adj": Attack(ADEQUACY, partial(_replace_word, fits=_is_adjective, part="ADJ")),
     "pron": Attack(ADEQUACY, swap_pronouns),
     "jumble": Attack(FLUENCY, jumble),
     "typo": Attack(FLUENCY, swap_letters),

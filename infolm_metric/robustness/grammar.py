@@ -67,9 +67,8 @@ def is_content(word: str, part: str) -> bool:
 
 def _can_be_content(word: str) -> bool:
     # Function words are excluded, because the dictionary lists "which" as a noun, for example.
-    return (
-        len(word) >= SHORTEST and word.isalpha() and word.islower() and word not in FUNCTION_WORDS
-    )
+    letters = len(word) >= SHORTEST and word.isalpha() and word.islower()
+    return letters and word not in FUNCTION_WORDS
 
 
 def choose_article(word: str) -> str:
@@ -143,9 +142,8 @@ def is_participle(word: str) -> bool:
 
 def is_base(word: str) -> bool:
     """Return True for the base form of a verb."""
-    return word in ("be", "have", "do") or (
-        word not in FUNCTION_WORDS and lemmas_by_pos(word).get("VERB") == word
-    )
+    verb = word not in FUNCTION_WORDS and lemmas_by_pos(word).get("VERB") == word
+    return verb or word in ("be", "have", "do")
 
 
 def takes_not(text: Text, index: int) -> bool:
@@ -169,9 +167,8 @@ def is_third_person(text: Text, index: int) -> bool:
     ['plays', 'likes']
     """
     word = text.tokens[index]
-    if word in FUNCTION_WORDS or find_tag(word, "VERB") != "VBZ":
-        return False
-    return is_content(word, "VERB") or _has_subject(text, index)
+    finite = word not in FUNCTION_WORDS and find_tag(word, "VERB") == "VBZ"
+    return finite and (is_content(word, "VERB") or _has_subject(text, index))
 
 
 def is_past_tense(text: Text, index: int) -> bool:
@@ -182,9 +179,8 @@ def is_past_tense(text: Text, index: int) -> bool:
     ['loved']
     """
     word = text.tokens[index]
-    if word in FUNCTION_WORDS or find_tag(word, "VERB") != "VBD":
-        return False
-    return _has_subject(text, index)
+    finite = word not in FUNCTION_WORDS and find_tag(word, "VERB") == "VBD"
+    return finite and _has_subject(text, index)
 
 
 def _has_subject(text: Text, index: int) -> bool:

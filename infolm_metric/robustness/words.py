@@ -77,8 +77,7 @@ class Text:
         ends = [-1, *(index for index in range(len(self.tokens)) if self._ends_sentence(index))]
         start = max(end for end in ends if end < index) + 1
         stop = min((end for end in ends if end >= index), default=len(self.tokens) - 1) + 1
-        opening = [token.lower() for token in self.tokens[start : start + 1]]
-        tokens = opening + list(self.tokens[start + 1 : stop])
+        tokens = [self.lower(start), *self.tokens[start + 1 : stop]]
         return tokens[: index - start], tokens[index - start + 1 :]
 
     def opens_sentence(self, index: int) -> bool:
