@@ -14,6 +14,7 @@ ANSWERS = [
     {"question": "What is the capital of Australia?", "aliases": ["Canberra"]},
     {"question": "Who painted the Mona Lisa?", "aliases": ["Leonardo da Vinci", "Leonardo"]},
 ]
+FRENCH = "Les astronautes ont marché sur la surface de la Lune en juillet."
 # Ten references, and the outputs of a better and a worse system.
 CITIES = ["Rome", "Oslo", "Lima", "Cairo", "Paris", "Tokyo", "Delhi", "Quito", "Accra", "Sofia"]
 REFERENCES = [f"The train to {city} leaves at {n} in the morning." for n, city in enumerate(CITIES)]

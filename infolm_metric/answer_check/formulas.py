@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import accumulate
 from typing import Any
 
 LONGEST = 300  # characters of a formula that is parsed
@@ -40,11 +41,8 @@ MATH_VERSION = version("math-verify") if find_spec("math_verify") and find_spec(
 
 def is_cheap(text: str) -> bool:
     """Return True for a formula that is parsed and compared in bounded time."""
-    depth = deepest = 0
-    for letter in text:
-        depth += (letter in "([{") - (letter in ")]}")
-        deepest = max(deepest, depth)
-    return len(text) <= LONGEST and deepest <= DEEPEST and not COSTLY.search(text)
+    depths = accumulate((letter in "([{") - (letter in ")]}") for letter in text)
+    return len(text) <= LONGEST and max(depths, default=0) <= DEEPEST and not COSTLY.search(text)
 
 
 @lru_cache(4096)

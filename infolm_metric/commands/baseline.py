@@ -29,8 +29,7 @@ def add_options(parser: Parser) -> None:
     text = "maximum number of references per candidate (default: 4)"
     add("--references", type=int, default=4, metavar="N", help=text)
     options.add_metric(parser)
-    options.add_running(parser.add_argument_group("running"))
-    options.add_settings(parser, scores=False)
+    options.add_common(parser, scores=False)
 
 
 def run(arguments: argparse.Namespace) -> None:

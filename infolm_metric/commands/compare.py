@@ -19,9 +19,9 @@ import numpy as np
 
 from infolm_metric.commands import options, outputs
 from infolm_metric.commands.parser import FailedError, Parser
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, warn_user
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles, warn_user
+from infolm_metric.core.results import FEW_TEXTS, Result, comparison_obstacles
 from infolm_metric.core.settings import Settings
 from infolm_metric.tables import read_parallel
 
@@ -43,8 +43,7 @@ def add_options(parser: Parser) -> None:
         f"out of domain (with fewer than {FEW_TEXTS} texts, only warn)"
     )
     group.add_argument("--fail-if-worse", action="store_true", help=text)
-    options.add_running(parser.add_argument_group("running"))
-    options.add_settings(parser)
+    options.add_common(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -179,12 +178,11 @@ def _lines(
     for name, rows in systems.items():
         for row in rows:
             interval = f"[{row['low']:.4f}, {row['high']:.4f}]"
-            difference, p, verdict = "-", "", ""
+            test = ["-", "", ""]
             if row is not rows[0]:
-                difference = f"{row['mean'] - rows[0]['mean']:+.4f}"
-                p, verdict = format_p_value(row["p_value"]), row["verdict"] or "none"
-            table.append([name, row["system"], f"{row['mean']:.4f}", interval])
-            table[-1] += [difference, p, verdict]
+                test = [f"{row['mean'] - rows[0]['mean']:+.4f}"]
+                test += [format_p_value(row["p_value"]), row["verdict"] or "none"]
+            table.append([name, row["system"], f"{row['mean']:.4f}", interval, *test])
     header = ["metric", "system", "mean", "95% interval", "difference", "p", "verdict"]
     yield from outputs.aligned(header, table, left=2)
     yield ""

@@ -28,8 +28,8 @@ import numpy as np
 
 from infolm_metric.commands import options, outputs
 from infolm_metric.commands.parser import Parser
-from infolm_metric.core.checks import InputError
-from infolm_metric.core.results import Result, warn_user
+from infolm_metric.core.checks import InputError, warn_user
+from infolm_metric.core.results import Result
 from infolm_metric.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def add_options(parser: Parser) -> None:
     options.add_resampling(group)
     text = "correlate only the scores in the data, without a model"
     group.add_argument("--no-metric", action="store_true", help=text)
-    options.add_running(parser.add_argument_group("running"))
-    options.add_settings(parser)
+    options.add_common(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

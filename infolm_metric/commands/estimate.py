@@ -29,8 +29,7 @@ import numpy as np
 from infolm_metric.commands import options, outputs
 from infolm_metric.commands.correlate import score_ratings
 from infolm_metric.commands.parser import Parser
-from infolm_metric.core.checks import InputError
-from infolm_metric.core.results import warn_user
+from infolm_metric.core.checks import InputError, warn_user
 
 if TYPE_CHECKING:
     from infolm_metric.meta_evaluation import Interval, MeanEstimate, Ratings
@@ -52,8 +51,7 @@ def add_options(parser: Parser) -> None:
     options.add_rating_columns(group)
     options.add_metric(parser, multiple=True)
     outputs.add_output(parser.add_argument_group("output"))
-    options.add_running(parser.add_argument_group("running"))
-    options.add_settings(parser)
+    options.add_common(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -131,11 +129,8 @@ def _report(means: Sequence[Estimate], differences: Sequence[Estimate]) -> dict[
         values["lambda"] = values.pop("metric_weight")
         systems.setdefault(name, {}).setdefault(criterion, {})[metric] = values
     fields = ("systems", "criterion", "metric", "estimate")
-    pairs = [
-        dict(zip(fields, (names, criterion, metric, vars(result.estimate)), strict=True))
-        for names, criterion, metric, result in differences
-    ]
-    return {"systems": systems, "differences": pairs}
+    rows = ((*key, vars(result.estimate)) for *key, result in differences)
+    return {"systems": systems, "differences": [dict(zip(fields, x, strict=True)) for x in rows]}
 
 
 def _lines(means: Sequence[Estimate], differences: Sequence[Estimate]) -> list[str]:

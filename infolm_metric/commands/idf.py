@@ -28,8 +28,7 @@ def add_options(parser: Parser) -> None:
     text = "number of processes (default: 1)"
     group.add_argument("--num-proc", type=int, metavar="N", help=text)
     options.add_metric(parser)
-    options.add_running(parser.add_argument_group("running"))
-    options.add_settings(parser, ("model_revision", "max_length", "long_text"))
+    options.add_common(parser, ("model_revision", "max_length", "long_text"))
 
 
 def run(arguments: argparse.Namespace) -> None:

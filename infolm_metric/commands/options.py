@@ -29,13 +29,12 @@ Group = argparse._ArgumentGroup
 def add_metric(parser: Parser, *, multiple: bool = False) -> None:
     """Add the options that select metrics and models."""
     group = parser.add_argument_group("metric")
-    names = list(metrics.METRICS)
-    text = f"{', '.join(names)} ({'repeatable, ' * multiple}default: {metrics.DEFAULT})"
+    text = f"{', '.join(metrics.METRICS)} ({'repeatable, ' * multiple}default: {metrics.DEFAULT})"
+    keywords: dict[str, Any] = {"choices": list(metrics.METRICS), "help": text}
     if multiple:
-        add_repeated(group, "--metric", choices=names, help=text)
+        add_repeated(group, "--metric", **keywords)
     else:
-        add = group.add_argument
-        add("--metric", metavar="NAME", choices=names, default=metrics.DEFAULT, help=text)
+        group.add_argument("--metric", metavar="NAME", default=metrics.DEFAULT, **keywords)
     text = (
         "a folder, a name on the Hub, or bundled (each metric's small English model, offline). "
         "METRIC=NAME sets the model of one metric. Repeatable. Default: INFOLM_MODEL or "
@@ -49,6 +48,12 @@ def add_running(group: Group) -> None:
     group.add_argument("-q", "--quiet", action="store_true", help="hide the progress bar")
     group.add_argument("--verbose", action="store_true", help="show the full traceback on errors")
     group.add_argument("-h", "--help", action="help", help="show this help")
+
+
+def add_common(parser: Parser, names: Container[str] | None = None, scores: bool = True) -> None:
+    """Add the options of all commands and, as `add_settings`, the settings of all metrics."""
+    add_running(parser.add_argument_group("running"))
+    add_settings(parser, names, scores)
 
 
 def add_settings(parser: Parser, names: Container[str] | None = None, scores: bool = True) -> None:

@@ -41,11 +41,10 @@ def add_output(group: argparse._ArgumentGroup, formats: Formats = REPORTS) -> No
 
 def add_views(group: argparse._ArgumentGroup, texts: Mapping[str, str]) -> None:
     """Add mutually exclusive flags, whose last one becomes the value of `view`."""
-    exclusive = group.add_mutually_exclusive_group()
+    add = group.add_mutually_exclusive_group().add_argument
     for flags, text in texts.items():
         names = flags.split()
-        keywords: dict[str, Any] = {"dest": "view", "const": names[-1], "default": ""}
-        exclusive.add_argument(*names, action="store_const", help=text, **keywords)
+        add(*names, dest="view", action="store_const", const=names[-1], default="", help=text)
 
 
 def add_short_signature(group: argparse._ArgumentGroup) -> None:

@@ -39,8 +39,7 @@ def add_options(parser: Parser) -> None:
     options.add_repeated(group, "--lower-is-better", help=text)
     options.add_metric(parser, multiple=True)
     outputs.add_output(parser.add_argument_group("output"))
-    options.add_running(parser.add_argument_group("running"))
-    options.add_settings(parser)
+    options.add_common(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

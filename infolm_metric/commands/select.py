@@ -26,15 +26,13 @@ USAGE = "infolm select [options] FILE"
 
 def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("input and output")
-    group.add_argument(
-        "file", metavar="FILE", help="candidate lists, or - for JSON Lines from standard input"
-    )
+    text = "candidate lists, or - for JSON Lines from standard input"
+    group.add_argument("file", metavar="FILE", help=text)
     text = f"column of candidate lists (default: {COLUMN})"
     group.add_argument("--candidates-column", metavar="NAME", default=COLUMN, help=text)
     outputs.add_output(group, outputs.JSON_LINES)
     options.add_metric(parser)
-    options.add_running(parser.add_argument_group("running"))
-    options.add_settings(parser)
+    options.add_common(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.core.baselines import BaselineStats
-from infolm_metric.core.checks import InputError
-from infolm_metric.core.checks import warn_user as warn_user
+from infolm_metric.core.checks import InputError, warn_user
 from infolm_metric.core.signature import Signature
 
 TOO_MANY = 0.1  # fraction of tokens or texts above which scores are not meaningful

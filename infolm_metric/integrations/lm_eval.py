@@ -14,9 +14,8 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from infolm_metric.answer_check.verdict import LIKELY_WRONG, VERDICTS
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, warn_user
 from infolm_metric.core.inputs import check_texts
-from infolm_metric.core.results import warn_user
 from infolm_metric.integrations import check_one_score, present_references, require
 from infolm_metric.metrics import METRICS, find
 from infolm_metric.scoring.scorer import Scorer

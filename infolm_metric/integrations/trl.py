@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from infolm_metric.answer_check.guard import guard as guard_factor
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, warn_user
 from infolm_metric.core.inputs import as_list, check_text, strip_thinking
-from infolm_metric.core.results import warn_user
 from infolm_metric.integrations import check_one_score, present_references
 from infolm_metric.scoring.scorer import Scorer
 

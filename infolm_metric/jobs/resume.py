@@ -28,10 +28,10 @@ from tqdm import tqdm
 
 from infolm_metric.core import files
 from infolm_metric.core.baselines import resolve_baseline
-from infolm_metric.core.checks import InputError, check_whole
+from infolm_metric.core.checks import InputError, check_whole, warn_user
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
-from infolm_metric.core.results import Result, Summary, add_counts, warn, warn_user
+from infolm_metric.core.results import Result, Summary, add_counts, warn
 from infolm_metric.core.signature import Signature
 from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.tables import Row, Source

@@ -25,7 +25,7 @@ PROBED_ROWS = (1, 2, 3, 7, 11, 15, 16, 24, 48, 57, 64, 100, 128, 160, 192, 256)
 PROBE_FLOPS = 6e9  # maximum per shape. For large shapes (a vocabulary head), fewer rows are probed
 PADDED_ROWS = 16  # rows. Padding to this number is cheap
 BLOCK = 64  # rows
-COLUMNS = 2048  # outputs per product. Products for a whole vocabulary exceed the caches
+COLUMNS = 2048  # outputs per float32 product. Products for a whole vocabulary exceed the caches
 DISTINCT_ROWS = 300  # of the probed matrices
 SHIFT = 7  # rows by which a block is moved in the probe
 

@@ -13,14 +13,7 @@ import gradio as gr
 from . import limits
 from .appearance import TEXTS, notice, read_toml
 from .card import Results, card, choose_metric, explanation, sentence
-from .scoring import (
-    EXPECTED_ERRORS,
-    Answer,
-    compare,
-    compare_by_all,
-    is_answer,
-    settings_of_page,
-)
+from .scoring import EXPECTED_ERRORS, Answer, compare, compare_by_all, is_answer, settings_of_page
 from .settings import QUIET, SHOWN, make_controls, read_settings, show_controls
 
 EXAMPLES = read_toml("examples.toml")["examples"]

@@ -253,6 +253,7 @@ def test_idf_separate_is_the_protocol_of_the_peer(scorer, tiny_bert, measure, pa
     values = peer(tiny_bert, *PAIRS, measure, idf=True, **parameters)
     assert values == approx_times(factor, scores)
     assert values != approx_times(factor, infolm(scorer, *PAIRS, measure, **parameters))
+    assert infolm(scorer, CANDIDATES, [CANDIDATES[0], *REFERENCES[1:]], idf="separate")[0] > 0
 
 
 # Special tokens

@@ -12,7 +12,7 @@ from lm_eval.tasks import TaskManager
 from infolm_metric import MENLI, AnswerCheckScorer, InfoLM, InputError
 from infolm_metric.integrations import lm_eval as integration
 from infolm_metric.integrations.lm_eval import FRACTIONS, aggregation, check_answer
-from tests.integration_files import ANSWERS, write_shown
+from tests.integration_files import ANSWERS, FRENCH, write_shown
 
 pytestmark = pytest.mark.filterwarnings("ignore:infolm:UserWarning")  # texts are few and short
 
@@ -108,8 +108,7 @@ def test_verdict_is_counted_for_the_document():
     for row, answer, verdict in zip(ANSWERS, answers, (0, 2, 1), strict=True):
         values = check_answer([row["aliases"]], [answer])
         assert [values[name] for name in FRACTIONS] == [float(n == verdict) for n in range(3)]
-    french = "Les astronautes ont marché sur la surface de la Lune en juillet."
-    values = check_answer(["Neil Armstrong"], [french])
+    values = check_answer(["Neil Armstrong"], [FRENCH])
     assert [values[name] for name in FRACTIONS] == [0, 0, 0]  # withheld
     with pytest.warns(UserWarning, match="1 documents have no reference"):
         assert np.isnan([*check_answer([[None, " "]], ["Yes."]).values()]).all()

@@ -13,7 +13,7 @@ import mlflow  # noqa: E402
 
 from infolm_metric import AnswerCheckScorer, BaryScorer, InputError  # noqa: E402
 from infolm_metric.integrations.mlflow import make_scorer  # noqa: E402
-from tests.integration_files import write_shown  # noqa: E402
+from tests.integration_files import FRENCH, write_shown  # noqa: E402
 from tests.project_files import ROOT  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of MLflow
@@ -38,9 +38,6 @@ def feedback(tmp_path_factory):
         return result.metrics, [by_row[row["inputs"]["row"]] for row in rows]
 
     return run
-
-
-FRENCH = "Les astronautes ont marché sur la surface de la Lune en juillet."
 
 
 def test_documented_script_prints_the_same_in_each_run(tmp_path):

@@ -83,7 +83,8 @@ def test_datasets_json_lines_files_and_lists_give_the_same_ratings(tmp_path):
 
 
 def test_csv_scores_come_from_dotted_or_named_columns(tmp_path):
-    (path := tmp_path / "rows.csv").write_text(CSV)
+    path = tmp_path / "rows.csv"
+    path.write_text(CSV)
     ratings = read_ratings(path)
     assert list(ratings.human) == ["fluency"]
     assert ratings.metrics["bleu"].tolist() == [[10, 20], [30, 50]]

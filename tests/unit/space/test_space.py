@@ -295,6 +295,7 @@ VERDICTS = [
     ("infolm", *EXAMPLES["Unrelated texts"], "About as far apart as unrelated texts"),
     ("infolm", PAIR[0], [PAIR[0]], "Same score as an identical text"),
     ("infolm", "yes", ["no"], "This score is not meaningful"),
+    ("infolm", "\U0001f600\U0001f389", ["\U0001f600\U0001f389"], "This score is not meaningful"),
     ("infolm", PAIR[0], [*PAIR[1], *["A dog ran."] * 4], "No verdict"),
     ("infolm", "The meeting is on Friday.", MEETINGS, "This score is not meaningful"),
     ("baryscore", "The meeting is on Friday.", MEETINGS, "No verdict"),
