@@ -155,10 +155,12 @@ def _delimited_rows(path: str) -> Iterator[Row]:
             )
         for row in reader:
             if None in row or None in row.values():
+                remedy = "Add the missing separators."
+                if None in row:
+                    remedy = "Put cells that contain separators in double quotes."
                 raise InputError(
-                    f"{where()}: expected {len(header)} cells separated by "
-                    f"{separator!r}, as in the header, got {'more' if None in row else 'fewer'}. "
-                    f"Put cells that contain separators in double quotes. {QUOTES}"
+                    f"{where()}: expected {len(header)} cells separated by {separator!r}, as in "
+                    f"the header, got {'more' if None in row else 'fewer'}. {remedy} {QUOTES}"
                 )
             yield where(), Cells(row)
     except csv.Error as error:

@@ -149,8 +149,8 @@ def _plain_pairs(rows: Rows) -> Pairs:
 class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
     """Scorer of answer_check. The model is loaded on first use and kept.
 
-    `settings` is an `AnswerCheckSettings` object, or None for the defaults. Settings can also be
-    passed as keyword arguments, which every method accepts for a single call.
+    `settings` is an `AnswerCheckSettings` object, or None for the defaults. Keyword arguments
+    override single settings, here and in the methods that score.
 
     >>> scorer = AnswerCheckScorer()
     >>> result = scorer.score(["It was Neil Armstrong.", "Nobody knows."], ["Neil Armstrong"] * 2)

@@ -61,10 +61,9 @@ class BERTScoreRun(HiddenStatesRun[BERTScoreSettings]):
 class BERTScorer(HiddenStatesScorer[BERTScoreSettings]):
     """BERTScore scorer, which loads the model on first use and keeps it.
 
-    `settings` is a `BERTScoreSettings` object, or None for the defaults. Settings can also be
-    passed as keyword arguments, which every method accepts for a single call. The class and its
-    methods raise InputError if an argument is invalid (checked before loading the
-    model), and OSError if the model cannot be found.
+    `settings` is a `BERTScoreSettings` object, or None for the defaults. Keyword arguments override
+    single settings, here and in the methods that score. Invalid arguments raise InputError before
+    the model is loaded. If the model cannot be found, OSError is raised.
 
     >>> scorer = BERTScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."], score=["f1", "recall"])

@@ -3,7 +3,7 @@
 Only a line feed ends a line. Other Unicode line separators (U+2028, U+0085, a lone carriage
 return) are part of the line, because splitting at them would shift every later pair. A byte order
 mark at the start is removed, "-" is standard input, and files whose names end in .gz are
-decompressed. Errors in files are InputErrors that name the file, the line and the remedy.
+decompressed. An InputError says which file cannot be read and why. Failed writes raise OSError.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ class IDF:
                 return table
         raise InputError(
             f"{os.fspath(path)!r} is damaged or is not an idf table of version {IDF_VERSION}. "
-            "Create a table with IDF.from_corpus and save it."
+            'Create one with IDF.from_corpus(...).save(path) or the command "infolm idf".'
         )
 
 

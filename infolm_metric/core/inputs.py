@@ -167,8 +167,8 @@ def check_pairs(predictions: object, references: object, *, allow_empty: bool = 
     for index, group in enumerate(groups):
         if _is_list(group) != several and (_is_list(group) or isinstance(group, str)):
             raise InputError(
-                "references must be all strings or all lists of strings, but references[0] and "
-                f"references[{index}] differ. Convert them."
+                "references must all be strings or all be lists of strings, but references[0] and "
+                f"references[{index}] have different types. Put each single reference in a list."
             )
         checked_groups.append(_check_group(f"references[{index}]", group))
     return Pairs(candidates, checked_groups)

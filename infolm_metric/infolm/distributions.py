@@ -1,7 +1,7 @@
 """Vocabulary distributions of texts: batches of masked contexts, and aggregated predictions.
 
-Predictions are added up in the order of their positions, so that a text's distribution is bitwise
-identical regardless of batching and the other texts.
+The predictions of a text are added up in an order that depends only on the text. In float32 on a
+CPU, its distribution is therefore bitwise identical regardless of the other texts and of batching.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def distributions(
 def predictions(
     texts: Sequence[WeightedText], model: MaskedLM, settings: InfoLMSettings, limit: int | None
 ) -> Predictions:
-    """Encode texts and yield their predictions in chunks. The positions of a text are in order."""
+    """Encode texts and yield their predictions in chunks, in a fixed order for each text."""
     template, device = model.checkpoint.template, model.device.type
     masked = settings.masking == "token"
     pieces: list[MaskedWindow] = []
@@ -214,8 +214,8 @@ class Accumulator:
     def add(self, logits: Tensor, log_weights: Tensor, texts: Tensor) -> None:
         """Add `logits` [positions, vocab] with `log_weights` [positions].
 
-        `texts` (int64 [positions]) contains the index of the text of each position. The positions
-        of each text must be in order.
+        `texts` (int64 [positions]) contains the index of the text of each position. The order
+        of a text's positions must not depend on the other texts.
         """
         vocab = logits.shape[-1]
         log_weights = log_weights.to(logits.device)

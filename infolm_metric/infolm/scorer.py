@@ -132,10 +132,9 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
 class InfoLMScorer(EncodingScorer[InfoLMSettings]):
     """InfoLM scorer. The model is loaded on first use and kept.
 
-    `settings` is an `InfoLMSettings` object, or None for the defaults. Settings can also be passed
-    as keyword arguments, which every method accepts for a single call. The class and its methods
-    raise InputError if an argument is invalid (checked before loading the model), and
-    OSError if the model cannot be found.
+    `settings` is an `InfoLMSettings` object, or None for the defaults. Keyword arguments override
+    single settings, here and in the methods that score. Invalid arguments raise InputError before
+    the model is loaded. If the model cannot be found, OSError is raised.
 
     >>> scorer = InfoLMScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["The cat sat down."], ["The cat sat down."])

@@ -52,8 +52,9 @@ def load_sample_scorer(name: str, settings: Mapping[str, Any]) -> Any:
     check_one_score(scorer.settings)
     if scorer.settings.idf_sides:
         raise InputError(
-            "idf must be False, 'bundled' or the path to a table, because samples are scored one "
-            f"at a time, but it is counted in the {' and '.join(scorer.settings.idf_sides)}"
+            f"idf={scorer.settings.idf!r} counts documents among all "
+            f"{' and '.join(scorer.settings.idf_sides)}, but samples are scored one at a time. "
+            "Pass idf=False, idf='bundled' or the path to a table."
         )
     return scorer
 

@@ -105,16 +105,17 @@ def reward(
     check_one_score(scorer.settings)
     if scorer.settings.idf_sides:
         raise InputError(
-            "idf must be False, 'bundled' or a table, because IDF cannot be counted in a batch of "
-            f"completions, but it is counted in the {' and '.join(scorer.settings.idf_sides)}"
+            f"idf={scorer.settings.idf!r} counts documents among all "
+            f"{' and '.join(scorer.settings.idf_sides)}, but a reward sees one batch at a time. "
+            "Pass idf=False, idf='bundled' or a table."
         )
     is_answer_check = scorer.settings.metric == "answer_check"
     if not (guard is None or isinstance(guard, bool)):
         raise InputError(f"guard must be True, False or None, got {guard!r:.60}")
     if guard and not is_answer_check:
         raise InputError(
-            f"guard must be False or None for {scorer.settings.metric}, got True. Penalties were "
-            "measured for answer_check only, and would raise negative rewards."
+            f"guard must be False or None for {scorer.settings.metric}, got True. Its penalties "
+            "were tested with answer_check only. They would raise negative rewards."
         )
     return Reward(scorer, reference_column, is_answer_check if guard is None else guard)
 

@@ -52,7 +52,7 @@ class CombinedMetric:
 
     @cached_property
     def range(self) -> ScoreRange:
-        """Scores that are mapped to 0 and 1. They do not depend on the texts."""
+        """Scores that are mapped to 0 and 1, or to 1 and 0 if lower is better, for all texts."""
         settings = self.run.settings
         (name,) = settings.names
         bounds = self.run.scorer.bounds(settings, name)

@@ -102,10 +102,9 @@ class MENLIRun(NLIRun[MENLISettings]):
 class MENLIScorer(NLIScorer[MENLISettings]):
     """MENLI scorer, against references or sources. The model is loaded on first use and kept.
 
-    `settings` is a `MENLISettings` object, or None for the defaults. Settings can also be passed as
-    keyword arguments, which every method accepts for a single call. The class and its methods raise
-    InputError if an argument is invalid (checked before loading the model), and
-    OSError if the model cannot be found.
+    `settings` is a `MENLISettings` object, or None for the defaults. Keyword arguments override
+    single settings, here and in the methods that score. Invalid arguments raise InputError before
+    the model is loaded. If the model cannot be found, OSError is raised.
 
     >>> scorer = MENLIScorer(model_name_or_path="bundled")
     >>> result = scorer.score(["Nobody sat down."], ["The cat sat down."], formula=["e", "e-c"])

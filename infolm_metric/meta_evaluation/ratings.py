@@ -240,7 +240,10 @@ def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
     value = cell(where, row, column, " Select columns with --system-column and --id-column.")
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
-        raise InputError(f"{where}: {column!r} must be a string or a whole number, got {value!r}")
+        raise InputError(
+            f"{where}: {column!r} must be a non-empty string or a whole number, got {value!r}. "
+            "Correct it, or select another column with --system-column or --id-column."
+        )
     return str(int(value) if isinstance(value, float) else value)
 
 

@@ -100,7 +100,7 @@ def percentile_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def mean_interval(scores: Sequence[float] | np.ndarray) -> tuple[float, float]:
-    """Compute the ends of Student's 95% interval for the mean of at least two scores, [samples].
+    """Compute a 95% confidence interval of the mean (Student's t) for at least two scores.
 
     >>> low, high = mean_interval([1.0, 2.0, 3.0])
     >>> round(low, 3), round(high, 3)

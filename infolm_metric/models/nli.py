@@ -99,9 +99,9 @@ def read_labels(model: str, id2label: dict[int, str], labels: Sequence[str] | No
         return Labels(kinds.index("entailment"), None, None)
     raise InputError(
         f"labels of the {len(id2label)} outputs of the model {model!r} must be entailment, neutral "
-        f"and contradiction, got {', '.join(map(repr, names))}. If it is an NLI model, pass its "
-        f"labels in output order, as in labels={','.join(NLI_LABELS)!r}. Otherwise choose an NLI "
-        "model.",
+        f"and contradiction, or entailment and not_entailment, got {', '.join(map(repr, names))}. "
+        "If it is an NLI model, pass one label per output, in output order, as in "
+        f"labels={','.join(NLI_LABELS)!r}. Otherwise choose an NLI model.",
         setting="labels",
     )
 

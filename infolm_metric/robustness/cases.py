@@ -84,7 +84,8 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
         item = items.get(key, Item(name or str(index), (), paraphrase))
         if paraphrase and item.paraphrase not in (None, paraphrase):
             raise InputError(
-                f"{where}: id {item.id!r} already has another paraphrase. Use a different id."
+                f"{where}: item {item.id!r} already has a different paraphrase. Keep one of them, "
+                "or give the rows different ids."
             )
         texts = tuple(dict.fromkeys([*item.references, *references]))
         items[key] = Item(item.id, texts, item.paraphrase or paraphrase)

@@ -369,8 +369,8 @@ class Run(ABC, Generic[S]):
         for name, column in whole.scores.items():
             if max(column) > LARGEST_SCORE:
                 raise InputError(
-                    f"{name} is too large for a float with these settings, got {max(column):.3g}. "
-                    "Use a smaller alpha or beta, or a higher temperature."
+                    f"{name} overflows with these settings, got {max(column):.3g}. Use alpha and "
+                    "beta closer to 0, or a higher temperature."
                 )
         rescaled = {}
         for name, column in whole.scores.items() if stats else ():

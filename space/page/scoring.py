@@ -137,7 +137,7 @@ class Answer:
 
 
 def check_texts(candidate: Any, references: Any) -> tuple[list[str], list[int]]:
-    """Check a candidate and its references. Return the references, and the tokens of all texts."""
+    """Check a candidate and references. Return the references and the token counts of all texts."""
     if not isinstance(references, list):
         raise InputError(f"references must be a list of strings, got {type(references).__name__}")
     (group,) = check_pairs([candidate], [references]).references

@@ -33,7 +33,7 @@ CONTEXT = 2  # tokens shown on each side of a masked token
 
 
 def draw(_: Any, answer: Any) -> tuple[list[str], str]:
-    """Explain the score of an answer against the closest reference, as lines and as HTML."""
+    """Explain the score of a pair against its closest reference, as lines of text and as HTML."""
     metric, run = answer.metric, answer.run
     texts = answer.candidate, answer.references[answer.closest]
     if metric == "menli":

@@ -281,7 +281,7 @@ def test_inspect_rejects_idf_and_gives_nan_without_a_target(import_with_stubs, t
     scorers |= {"Score": SimpleNamespace, "scorer": lambda metrics: lambda function: function}
     stubs = {"inspect_ai": {}, "inspect_ai__solver": {"TaskState": None}}
     module = import_with_stubs("inspect_ai", inspect_ai__scorer=scorers, **stubs)
-    with pytest.raises(InputError, match="idf must be False"):
+    with pytest.raises(InputError, match="Pass idf=False"):
         module.infolm(idf=True)
     score = module.menli(model_name_or_path="bundled")
     output = SimpleNamespace(completion="A cat.")

@@ -132,11 +132,11 @@ def test_sample_without_target_is_excluded_from_the_mean(documents):
 INVALID = [
     (infolm, {"temprature": 2}, "Did you mean 'temperature'"),
     (infolm, {"information_measure": ["kl", "l1"]}, "must be one name"),
-    (baryscore, {"idf": True}, "idf must be False"),
+    (baryscore, {"idf": True}, "Pass idf=False"),
     (bertscore, {"score": ["f1"]}, "score must be one name"),
     (answer_check, {"thresholds": (0.6, 0.3)}, "thresholds"),
     (answer_check, {"idf": False}, "unknown setting 'idf'"),
-    (menli, {"combine_with": InfoLMSettings()}, "idf must be False"),
+    (menli, {"combine_with": InfoLMSettings()}, "Pass idf=False"),
 ]
 
 

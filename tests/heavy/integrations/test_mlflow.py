@@ -96,7 +96,7 @@ def test_rows_with_blank_references_get_no_feedback(feedback):
 INVALID = [
     (("answer_chek",), {}, "unknown metric"),
     ((), {"temprature": 2}, "unknown setting 'temprature'"),
-    (("infolm",), {"idf": True}, "idf must be False"),
+    (("infolm",), {"idf": True}, "Pass idf=False"),
     (("infolm",), {"information_measure": ["kl", "l1"]}, "must be one name"),
 ]
 

@@ -345,7 +345,7 @@ def test_a_damaged_file_is_rejected_or_loads_the_same_table(saved, tmp_path, dam
     try:
         assert IDF.load(path) == TABLE
     except InputError as error:
-        assert str(path) in str(error) and "Create a table" in str(error)
+        assert str(path) in str(error) and "Create one" in str(error)
 
 
 # Tokenizer fingerprints

@@ -122,7 +122,7 @@ def test_trl_is_not_imported(monkeypatch):
 
 REFUSED = [  # scorer, columns, problem
     (lambda: InfoLMScorer(information_measure=["l1", "l2"]), {}, "must be one name"),
-    (lambda: InfoLMScorer(idf="references"), {}, "idf must be False"),
+    (lambda: InfoLMScorer(idf="references"), {}, "Pass idf=False"),
     (ToyScorer, {"answer": ["a"]}, r"no reference column .* answer.*\. Set reference_column"),
     (ToyScorer, {"completions": [], "reference": []}, "completions"),
     (ToyScorer, {"reference": []}, "completions"),

@@ -221,8 +221,8 @@ INVALID = [
     # invalid rows
     (rows(id="1"), {}, "row 4: system 'B' .* for id '1' in row 3"),
     (rows(prediction=None), {}, "row 4: 'prediction' must be a string, got None"),
-    (rows(system=None), {}, "row 4: 'system' must be a string"),
-    (rows(id=1.5), {}, "row 4: 'id' must be a string"),
+    (rows(system=None), {}, "row 4: 'system' must be a non-empty string"),
+    (rows(id=1.5), {}, "row 4: 'id' must be a non-empty string"),
     (rows(is_human="maybe"), {}, "row 4: 'is_human' .* got 'maybe'"),
     (rows_without_systems(system="A", id=1), {}, "row 1: no column 'system'"),
     ([{"system": "A", "id": 1, "human": {"f": 1}}] * 2, {}, "'A' already has a text for id '1'"),

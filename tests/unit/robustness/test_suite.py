@@ -102,7 +102,7 @@ INVALID = [
     (read_rows(read_cases, [{"references": [ANCHOR]}]), "infolm attack"),
     (read_rows(read_cases, []), "no rows.*infolm attack"),
     (read_rows(read_items, [{"prediction": "a"}]), "'references'"),
-    (read_rows(read_items, [{"reference": "a", "id": 1, "paraphrase": p} for p in "bc"]), "id '1'"),
+    (read_rows(read_items, [{"reference": "a", "id": 1, "paraphrase": p} for p in "bc"]), "Keep"),
     (read_rows(read_items, []), "no rows"),
     (lambda _: Item("1", ANCHOR), "references"),
     (lambda _: make_cases([Item("1", (ANCHOR,))], per_attack=0), "per_attack"),
