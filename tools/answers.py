@@ -18,7 +18,7 @@ answers_more (EfficientQA), hardverify, answers_modern (MMLU-Pro, GPQA) and long
   each data set, and the annotators' verdicts by tenth of the score.
 - fit: weights of the features, fitted on the first halves, and rates by pair of thresholds on the
   second halves.
-- patterns: effect of each pattern on sentences, and on correct answers of EVOUNA and DIVER-QA.
+- patterns: right and wrong sentences, and answers of EVOUNA and DIVER-QA, that each pattern denies.
 - sentences: verdicts on right and wrong sentences by kind (tests/unit/answer_check), by an author
   who knew the rules of version 0.5.0 and by two authors who did not.
 - long: Pearson's r between the difference of two answers' scores and annotators' preferences. The
@@ -283,7 +283,7 @@ def calibration_error(scores: np.ndarray, correct: np.ndarray) -> float:
 
 
 def rates(words: np.ndarray, correct: np.ndarray) -> list[float]:
-    """Return fractions of verdicts among correct, wrong and all answers."""
+    """Return the correct fraction, both precisions, and rates on correct, wrong and all answers."""
     accepted, rejected = words == LIKELY_CORRECT, words == LIKELY_WRONG
     return [
         correct.mean(),
@@ -516,7 +516,7 @@ EDITS, LONGEST = 200, 100  # edits per wrong answer, and words beyond which none
 
 
 def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
-    """Return manipulated answers by name; `row` contains an honest correct answer."""
+    """Return manipulated answers by name. `row` contains an honest correct answer."""
     reference, question = row["references"][0], row["question"]
     options = [reference, *others]
     random.Random(question).shuffle(options)
@@ -552,7 +552,8 @@ def manipulations(row: dict[str, Any], others: Sequence[str]) -> dict[str, str]:
 def draw_answers(rows: Rows, correct: bool, counts: dict[str, int], references: int) -> Rows:
     """Draw one answer to each of some random questions per source.
 
-    `correct` is the human verdict on the answers. Answers with more references are left out.
+    `correct` is the human verdict on the answers. Answers with more than `references` references
+    are left out.
     """
     drawn: dict[str, dict[str, dict[str, Any]]] = {key: {} for key in counts}
     for row in random.Random(SEED).sample(rows, len(rows)):
@@ -661,7 +662,7 @@ def drop(words: list[str], generator: random.Random) -> list[str]:
 
 
 def names_like(row: dict[str, Any], rows: Rows) -> list[str]:
-    """Return references of other questions of the same data set, with a number or without."""
+    """Return references of other questions of the data set, with a number if the row's has one."""
 
     def has_digit(text: str) -> bool:
         return any(map(str.isdigit, text))

@@ -12,10 +12,16 @@ study expects four files in one folder:
 - wmt15.jsonl: WMT 2015, four languages into English, direct assessment, without system names, from
   raw_score in github.com/PierreColombo/nlg_eval_via_simi_measures
 
-tools/answers.py and tools/estimate.py read a fifth file, answers.jsonl: 6,250 answers with verdicts
-from EVOUNA (Wang et al. 2023, github.com/wangcunxiang/QA-Eval) and DIVER-QA (arXiv 2511.07659).
-tools/answers.py also reads long_answers.jsonl: 280 pairs of answers with preferences, from
-data/meta_evaluation in github.com/amazon-science/RAGChecker.
+tools/answers.py and tools/estimate.py read answers.jsonl: 6,250 answers with verdicts from EVOUNA
+(Wang et al. 2023, github.com/wangcunxiang/QA-Eval) and DIVER-QA (arXiv 2511.07659).
+tools/answers.py also reads:
+
+- answers_more.jsonl: EfficientQA's rated answers, from nq_open in
+  github.com/google-research-datasets/natural-questions
+- hardverify.jsonl: HardVerify-Math, from benchmarks in github.com/uw-nsl/TinyV
+- answers_modern.jsonl: answers to MMLU-Pro and GPQA, from github.com/nikhilchandak/answer-matching
+- long_answers.jsonl: 280 pairs of answers with preferences, from data/meta_evaluation in
+  github.com/amazon-science/RAGChecker
 """
 
 import json

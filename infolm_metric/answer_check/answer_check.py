@@ -2,7 +2,7 @@
 
 Description:
 answer_check decides whether an LLM's answer agrees with a reference answer. It removes thinking and
-Markdown, compares the tokens that carry meaning (names, letters, numbers by value, units) and asks
+Markdown, compares words, option letters, numbers by value and units, and asks
 a natural language inference (NLI) model whether the answer entails the reference. The score is from
 0 to 1. Higher is better. Each answer also gets a verdict: likely correct, unclear or likely wrong.
 

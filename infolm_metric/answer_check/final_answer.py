@@ -20,14 +20,14 @@ BOX = re.compile(r"\\(?:boxed|fbox)\s*\{(?P<box>(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*
 MARK = re.compile(
     rf"{BOX.pattern}"
     r"|^[ \t]*####[ \t]+(?P<hashes>[^\n]+)"
-    r"|^[ \t>#*_]*(?:(?:the|my)[ ])?(?:(?:final|correct)[ ])?answer(?:[ ]is)?[ \t*_]*:[ \t*_]*"
+    r"|^[ \t>#*_]*(?:(?:the|my)[ ])?(?:(?:final|correct)[ ])?answer(?:[ ]is)?[ \t*_]*:[ \t*_]*+"
     r"(?P<line>[^\n]*[^\n*_ \t])",
     re.IGNORECASE | re.MULTILINE,
 )
 # Marks of Markdown and HTML, and what remains of each. Code keeps its asterisks.
 MARKDOWN: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"(?m)^[ \t]*(?:```|~~~)[^\n]*\n?"), ""),
-    (re.compile(r"(?m)^[ \t]*(?:[|:]?[-=_*]{3,}[-|: \t=_*]*)$"), ""),
+    (re.compile(r"(?m)^[ \t]*(?:[|:]?[-=_*]{3}[-|: \t=_*]*+)$"), ""),
     (re.compile(r"(?m)^[ \t]*(?:(?:#{1,6}|[-*+•]|>+(?!\s*\d))[ \t]+)+(?=\S)"), ""),
     (re.compile(r"(?i)<!--[^<>]*-->|</?(?:b|i|u|em|strong|sub|code|p|span)>|</sup>"), ""),
     (re.compile(r"(?i)<sup>"), "^"),
@@ -38,7 +38,7 @@ MARKDOWN: list[tuple[re.Pattern[str], str]] = [
     (re.compile(r"(?<!\w)_(?!\s)([^_\n]+)(?<!\s)_(?!\w)"), r"\1"),
 ]
 LATEX = [
-    (re.compile(r"\^\s*\{?\s*\\circ\s*\}?"), "°"),
+    (re.compile(r"\^\s*+\{?\s*+\\circ\s*\}?"), "°"),
     (re.compile(r"\\leq?(?![a-zA-Z])"), "≤"),
     (re.compile(r"\\geq?(?![a-zA-Z])"), "≥"),
     (re.compile(r"\\(?:text|math|operatorname)[a-z]{0,2}\s*\{([^{}]*)\}"), r"\1"),
@@ -61,7 +61,7 @@ SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ]+")
 
 @dataclass(frozen=True)
 class Text:
-    """An answer or a reference. `source` contains no Markdown, but LaTeX, and `plain` neither."""
+    """An answer or a reference. `source` has no Markdown, and `plain` has no LaTeX either."""
 
     source: str
 
@@ -91,7 +91,7 @@ class Text:
 def final_answer(text: str, strip: bool = True) -> Text:
     r"""Return the part of an answer that counts, without its thinking if `strip` is True.
 
-    Of a JSON object, the value of a key such as "answer" is taken. Then the last mark decides: a
+    In a JSON object, it is the value of a key such as "answer". Then the last mark decides: a
     box, `####`, or a line that starts with "Answer:". Without a mark, all of the text counts.
 
     >>> final_answer("<think>Rome?</think>The capital is **Paris**.").plain
@@ -111,7 +111,7 @@ def fold(text: str) -> str:
 
 
 def plain_text(text: str) -> Text:
-    """Remove Markdown and HTML. A text of nothing but marks is content, such as a plus sign.
+    """Remove Markdown, HTML, boxes and list numbers. Keep a text of marks only, such as "+".
 
     >>> plain_text("2*3*4 in `snake_case` costs **$5**").source
     '2*3*4 in snake_case costs $5'
@@ -126,7 +126,7 @@ def plain_text(text: str) -> Text:
 
 
 def _read_json(text: str) -> str:
-    """Return the value that answers in a JSON object, or the text.
+    """Return the answer in a JSON object as text, or the whole text if there is no answer.
 
     >>> _read_json('{"reasoning": "not Rome", "answer": ["Paris", "Lyon"]}')
     'Paris, Lyon'
@@ -138,5 +138,7 @@ def _read_json(text: str) -> str:
         return text
     answer = next((value[key] for key in KEYS if key in value), text)
     items = answer if isinstance(answer, list) else [answer]
-    found = ", ".join(item if isinstance(item, str) else json.dumps(item) for item in items)
+    found = ", ".join(
+        item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items
+    )
     return text if any("\ud800" <= letter <= "\udfff" for letter in found) else found

@@ -1,6 +1,6 @@
 """Penalties on completions that obtain a high score of answer_check without a good answer.
 
-Each penalty is a factor from 0 to 1. What a reference itself contains is not penalized.
+Each penalty is a factor from 0 to 1. Lists, repetitions and lengths as in references are free.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from infolm_metric.answer_check.statements import split_words
 from infolm_metric.answer_check.values import is_copy
 
 # Words before length is penalized: 97% of the correct answers in EVOUNA and DIVER-QA are shorter.
-# The factor decreases by LENGTH_SLOPE per further word.
+# The factor decreases by LENGTH_SLOPE per further word, down to SHORTEST.
 USUAL_WORDS, LENGTH_SLOPE, SHORTEST = 200, 0.001, 0.25
-# Bare lists: items in addition to those of the reference, and the most words per item.
+# Bare lists: minimum number of items beyond the reference's, and maximum mean of words per item.
 LISTS = ((2, 2), (6, 4))
-CHOICE, OPTIONS, OPTION_WORDS = " or ", 3, 4  # an answer of up to three options, with its words
-# Statements that are compared, and words at their ends that are the same, or that differ.
+CHOICE, OPTIONS, OPTION_WORDS = " or ", 3, 4  # up to three options of four words on average
+# Maximum number of compared statements, minimum number of words that two of them share at their
+# ends, and maximum number of words in which they differ.
 STATEMENTS, SAME_WORDS, NEW_WORDS = 50, 2, 6
 CANDIDATES = 0.1  # factor of an answer with several candidates
 REPETITION = 3  # exponent of the fraction of words that are not repeated
@@ -45,17 +46,17 @@ def guard(answer: str, references: Sequence[str], prompt: str = "") -> float:
 
 
 def repetition(text: Text, references: Sequence[Text]) -> float:
-    """Return the cubed fraction of words that are not repeated, relative to the references'.
+    """Return the cubed fraction of new words, relative to the most repetitive reference.
 
-    Statements count that mostly repeat an earlier one or add nothing to the words before them, and
-    so do phrases that are repeated without a break.
+    A statement is repeated if earlier statements contain all of its words, and a phrase if it
+    directly follows an equal phrase.
     """
     usual = min((_distinct(reference) for reference in references), default=1.0)
     return float(min(1.0, _distinct(text) / usual) ** REPETITION)
 
 
 def _distinct(text: Text) -> float:
-    """Return the fraction of words that repeat neither the phrase before them nor a statement."""
+    """Return the fraction of words outside repeated phrases and statements of known words."""
     known: set[str] = set()
     fresh = total = 0
     for statement in text.statements:
@@ -88,7 +89,7 @@ def copied_prompt(text: Text, prompt: str) -> float:
 
 
 def candidates(text: Text, references: Sequence[Text]) -> float:
-    """Return a factor for a bare list, a denied reference, or statements that differ in the answer.
+    """Return 0.1 for a bare list, a denial, or statements that differ in the answer, and else 1.
 
     >>> [candidates(plain_text(x), [plain_text("Paris")]) for x in ("Rome or Paris", "Paris")]
     [0.1, 1.0]
@@ -116,7 +117,7 @@ def _items(text: Text) -> list[str]:
 
 
 def length(text: Text, references: Sequence[Text]) -> float:
-    """Return a factor that decreases with the number of words beyond ordinary answers.
+    """Return a factor that decreases beyond 200 words, or twice the length of a reference.
 
     >>> [round(length(plain_text("word " * size), []), 3) for size in (200, 400)]
     [1.0, 0.8]

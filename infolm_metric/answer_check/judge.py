@@ -1,8 +1,8 @@
 """The judge: an NLI model that reads an answer and a reference, and what it compares.
 
-A short reference is one statement. It is judged with the whole answer and with the statements of
-the answer that contain most of its words. A long reference is judged statement by statement, in
-both directions.
+A short reference is one statement. It is judged with the whole answer, and with the statements of
+the answer that contain the largest number of its words. A long reference is judged statement by
+statement, in both directions.
 """
 
 from __future__ import annotations
@@ -69,11 +69,11 @@ class Comparison:
         answer: the final answer.
         reference: the reference.
         complete: statements of the reference, with the answer as the premise.
-        mentions: a short reference, with each statement of the answer that contains most of its
-            words as the premise.
+        mentions: a short reference, with each statement of the answer that contains the largest
+            number of its words as the premise.
         correct: statements of the answer, with a long reference as the premise.
-        copy: True if both texts are equal. Copies and empty answers have no statements.
-        spread: veto against a longer reference of the same answer, or "".
+        copy: True if is_copy is. Copies and empty answers have no statements.
+        spread: veto against a longer reference that contains this one, or "".
     """
 
     answer: Text
@@ -129,7 +129,7 @@ def mean_support(statements: Sequence[Statement]) -> float:
 
 
 def spread_vetoes(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Apply what speaks against a longer reference to the shorter ones that it contains.
+    """Apply vetoes against a longer reference to the shorter references that it contains.
 
     With the references "Neil Armstrong" and "Armstrong", "Louis Armstrong" is not correct.
     """
@@ -144,14 +144,14 @@ def spread_vetoes(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def other_name(comparison: Comparison, longer: Text) -> str:
-    """Return a reason if the answer has another name before a reference than a longer reference.
+    """Return a veto if each mention of a name follows a first name that the longer name lacks.
 
-    Other mentions of the reference, without a name before it, assert it.
+    A mention without a first name asserts the reference.
     """
     name = comparison.reference.plain
     if not name[:1].isupper() or not longer.plain.endswith(f" {name}"):
         return ""
-    before = re.findall(rf"(?:(\w+) )?\b{re.escape(name)}\b", comparison.answer.plain)
+    before = re.findall(rf"(?<!\w)(?:(\w+) )?\b{re.escape(name)}\b", comparison.answer.plain)
     known = longer.plain.split()
     if before and all(word[:1].isupper() and word not in known for word in before):
         return f"'{before[0]} {name}' is not {longer.plain!r}"

@@ -1,6 +1,6 @@
 """Plain denials of a reference, and choices that include it, in English.
 
-An NLI model with a short hypothesis accepts a part of them. `python -m tools.answers patterns`
+An NLI model with a short hypothesis accepts some of them. `python -m tools.answers patterns`
 counts the answers that each pattern denies. In the patterns, X is the reference.
 """
 
@@ -50,7 +50,7 @@ NEGATIONS = frozenset(("no", "not", "none", "never", "neither", "nor", "false", 
 
 
 def find_denial(answer: Text, reference: Text) -> str:
-    """Return the first statement with the reference if all of them deny it, or "".
+    """Return the first statement with the reference if all such statements deny it, or "".
 
     A statement is read with the following one. Questions assert nothing. References with a negation
     are never denied.

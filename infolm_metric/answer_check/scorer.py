@@ -126,9 +126,9 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         return verdict(score(comparison), self.thresholds, bool(comparison.veto)), ""
 
     def is_foreign(self, answer: Text, reference: Text) -> bool:
-        """Return True if the words of a text in lower case are not English prose.
+        """Return True if the lower-case words of the answer or the reference are not English prose.
 
-        Names, terms, formulas and numbers are in domain, as are words of the reference.
+        Names, terms, formulas and numbers are ignored, and in the answer words of the reference.
         """
         known = set(reference.plain.split())
         answer_words = [word for word in answer.plain.split() if word not in known]
@@ -141,9 +141,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
 
 
 def _plain_pairs(rows: Rows) -> Pairs:
-    return Pairs(
-        [answer.plain for answer, _ in rows], [[text.plain for text in group] for _, group in rows]
-    )
+    return Pairs([x.plain for x, _ in rows], [[text.plain for text in group] for _, group in rows])
 
 
 class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):

@@ -18,12 +18,12 @@ class AnswerCheckSettings(NLISettings):
 
     Args:
         score: one or more of answer_check, completeness (does the answer contain the reference?)
-            and correctness (does the reference support the answer?), which differ for long
-            references only.
+            and correctness (does the reference support the answer?). For references of one
+            statement, all three are equal.
         strip_thinking: remove the reasoning before the answer, such as <think>...</think>.
-        thresholds: two numbers from 0 to 1, such as 0.3,0.6. Answers below the first are likely
-            wrong, and answers from the second on are likely correct. None: thresholds measured for
-            the bundled model.
+        thresholds: two numbers from 0 to 1, such as 0.3,0.6. Scores below the first are likely
+            wrong, and scores from the second on are likely correct. None: thresholds measured with
+            the default model. Other models get no verdicts.
         multi_reference: reduction over several references: max.
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline).
             Default: bundled.

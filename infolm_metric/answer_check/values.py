@@ -79,9 +79,9 @@ SYMBOLS = re.compile(r"[^\w\s().,;:!?\"“”‘’°%$€£¥{}~≈×*]")
 class Agreement(StrEnum):
     """Comparison of the values in an answer with the values in a reference.
 
-    "match" means that the answer's values are the reference's, "contained" that it has other values
-    too or that the reference also has words, "mismatch" that a value of the reference is missing or
-    contradicted, and "none" that there is nothing to compare.
+    "match": the values agree. "contained": they agree, but the answer has other values or the
+    reference has words. "mismatch": a value of the reference is missing or contradicted. "none":
+    there are no values to compare, or the comparison does not decide.
     """
 
     MATCH = "match"
@@ -92,7 +92,7 @@ class Agreement(StrEnum):
 
 @dataclass(frozen=True)
 class Number:
-    """A number. `step` is the value of its last digit, and 0 if the number is exact."""
+    """A number. `step` is the place value of its last digit, and 0 if the number is exact."""
 
     value: Fraction
     step: Fraction = Fraction(0)
@@ -123,6 +123,9 @@ def compare_values(answer: str, reference: str) -> Agreement:
     answer, reference = unify(answer), unify(reference)
     if len(answer) > LONGEST or len(reference) > LONGEST:
         return Agreement.NONE
+    if long_numbers := re.findall(r"\d{100,}", reference):  # NUMBER has fewer digits
+        same = long_numbers == re.findall(r"\d{100,}", answer)
+        return Agreement.CONTAINED if same else Agreement.MISMATCH
     if CHOICES.fullmatch(reference.rstrip(".")):
         return _compare_choices(answer, reference)
     plain = unify(Text(answer).plain), unify(Text(reference).plain)
@@ -192,7 +195,7 @@ def _find_all(found: Sequence[Item], wanted: Sequence[Item]) -> list[int] | None
 
 
 def _compare_numbers(found: Sequence[Item], wanted: Sequence[Item]) -> Agreement:
-    """Decide whether items without agreement differ, or measurements differ by at most 1%."""
+    """Return MATCH if all agree, NONE if all are near or none is a rival, and else MISMATCH."""
     if all(any(_agree(x, y) for x in found) for y in wanted):
         return Agreement.MATCH
     if all(any(_agree(x, y) or _are_near(x, y) for x in found) for y in wanted):
@@ -242,8 +245,10 @@ def _equal_or_rounded(answer: Number, reference: Number, factor: Fraction) -> bo
 
 
 def _are_near(answer: Item, reference: Item) -> bool:
-    """Return True for a measurement, with decimals or a unit, that differs by at most 1%."""
-    if not (isinstance(answer, Number) and isinstance(reference, Number)) or reference.year:
+    """Return True for numbers, except integers, with compatible units that differ by at most 1%."""
+    if not (isinstance(answer, Number) and isinstance(reference, Number)):
+        return False
+    if answer.step == reference.step == 1:
         return False
     factor = _unit_factor(answer, reference)
     if factor is None:
@@ -294,7 +299,7 @@ def _items(text: str) -> list[Item]:
 
 @lru_cache(1024)
 def find_items(text: str) -> tuple[tuple[Item, tuple[int, int]], ...]:
-    """Find numbers, dates, ranges and designators, with their positions."""
+    """Find numbers, dates, versions and designators, with their positions."""
     items: list[tuple[Item, tuple[int, int]]] = []
     end = 0
     while match := ITEM.search(text, end):

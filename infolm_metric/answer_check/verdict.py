@@ -1,8 +1,8 @@
 """Probabilities and verdicts of answer_check.
 
-The weights are the coefficients of a logistic regression on answers with human verdicts, in which
-each data set has the same weight. The score is therefore an estimate of the probability that
-annotators confirm an answer (`python -m tools.answers fit`).
+WEIGHTS are the coefficients of a logistic regression on answers with human verdicts, in which each
+data set has the same weight (`python -m tools.answers fit`). Scores for short references therefore
+estimate the probability that annotators confirm an answer. LONG_WEIGHTS are not fitted to verdicts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from infolm_metric.answer_check.values import Agreement
 LIKELY_CORRECT, UNCLEAR, LIKELY_WRONG = VERDICTS = ("likely correct", "unclear", "likely wrong")
 # Scores below the first number are likely wrong, and scores from the second on likely correct.
 THRESHOLDS = (0.2, 0.7)
-# Weights of the features of an answer to a short reference, and of one to a long reference.
+# Weights of the features of an answer, if the reference is short and if it is long.
 WEIGHTS = {
     "constant": -1.58, "answer": 0.32, "mention": 0.27, "letters": 2.24, "pairs": 0.87,
     "match": 0.4, "contained": 0.9, "mismatch": -0.69, "veto": -0.32,

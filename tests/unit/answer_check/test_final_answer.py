@@ -102,9 +102,7 @@ def test_thinking_is_kept_on_request_and_in_references(text):
 
 def test_texts_with_thinking_are_recognized():
     tagged = [text for text, _ in THINKING if "<answer>" not in text or "think" in text]
-    assert [text for text in tagged if not inputs.THINKING.search(text)] == [
-        "I think <think> is a tag."
-    ]
+    assert [x for x in tagged if not inputs.THINKING.search(x)] == ["I think <think> is a tag."]
     assert not any(inputs.THINKING.search(text) for text, _ in MARKDOWN + LATEX + UNICODE)
 
 
@@ -131,8 +129,9 @@ HOSTILE = (
 @pytest.mark.parametrize("mark", [*HOSTILE.split(), " ", "\n", "> ", "- ", "1. ", "$ a", "|-\n"])
 def test_time_is_linear_in_the_length_of_hostile_texts(mark):
     def work(length):
-        for text in (mark * (length // len(mark)), f"|-|\nx{mark * (length // len(mark))}y"):
-            final_answer(text)
+        marks = mark * (length // len(mark))
+        for text in (marks, f"|-|\nx{marks}y", f"Answer: {marks}", f"{marks}>", f"$^{marks}x"):
+            assert final_answer(text).plain is not None
 
     assert_linear_time(work, 10_000)
 
@@ -145,7 +144,7 @@ JSON = [
     ('{"result": 1.5}', "1.5"),
     ('{"answer": ""}', ""),
     ('{"city": "Paris"}', '{"city": "Paris"}'),
-    ('{"answer": {"city": "Paris"}}', '{"city": "Paris"}'),
+    ('{"answer": {"city": "Zürich"}}', '{"city": "Zürich"}'),
     ('{"answer": "a\\ud800"}', '{"answer": "aud800"}'),
     ('{"answer": "Paris"', '{"answer": "Paris"'),
     ("[2, 5]", "[2, 5]"),

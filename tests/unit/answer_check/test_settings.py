@@ -9,7 +9,7 @@ INVALID = [
     ({"thresholds": (0.7, 0.3)}, r"thresholds must be two numbers .* got \(0.7, 0.3\)"),
     ({"thresholds": (0.1, 0.2, 0.3)}, "thresholds must be two numbers"),
     ({"thresholds": (0.2, 1.5)}, "thresholds must be two numbers from 0 to 1"),
-    ({"thresholds": (float("nan"), 0.5)}, r"thresholds\[0\] must be finite"),
+    ({"thresholds": (float("nan"), 0.5)}, r"thresholds\[0\] must be a finite"),
     ({"thresholds": 0.5}, "thresholds must be"),
     ({"thresholds": "low,high"}, "thresholds must be two numbers"),
     ({"score": "recall"}, "unknown score 'recall'. Known: 'answer_check'"),
