@@ -83,8 +83,8 @@ def read_rows(path: str) -> Iterator[Row]:
     reader = _json_rows if path == STANDARD_INPUT else TABLES.get(file_ending(path))
     if reader is None:
         raise InputError(
-            f"{path}: the name of a table must end in {', '.join(TABLES)}, optionally with .gz. "
-            + (JSON_LINES if file_ending(path) == ".json" else PLAIN_TEXT)
+            f"{path}: a table must end in {', '.join(TABLES)} (text optionally with .gz). "
+            + (JSON_LINES if file_ending(path) == ".json" else f"Convert the file. {PLAIN_TEXT}")
         )
     return reader(path)
 
@@ -235,10 +235,7 @@ def read_documents(path: str, column: str) -> Iterator[str]:
 
 
 def load_dataset(
-    name: str,
-    config: str | None = None,
-    split: str | None = None,
-    revision: str | None = None,
+    name: str, config: str | None = None, split: str | None = None, revision: str | None = None
 ) -> Any:
     """Load a `datasets.Dataset` from the Hub or a folder of data files.
 
@@ -265,9 +262,7 @@ def load_dataset(
         ) from error
     if isinstance(dataset, Mapping):
         if len(dataset) > 1:
-            raise InputError(
-                f"the data set {name!r} has the splits {', '.join(dataset)}. Pass --split NAME."
-            )
+            raise InputError(f"{name!r} has the splits {', '.join(dataset)}. Pass --split NAME.")
         (dataset,) = dataset.values()
     return dataset
 
@@ -345,7 +340,7 @@ def _find_column(where: str, row: Mapping[str, object], names: Sequence[str], op
         problem = "expected only one of the columns" if columns else "found none of the columns"
         check = " Check the header and its separator." if isinstance(row, Cells) else ""
         raise InputError(
-            f"{where}: {problem} {' and '.join(map(repr, names))}. Rename the column, or set "
+            f"{where}: {problem} {' and '.join(map(repr, names))}. Rename the column, or pass "
             f"{option} (available: {', '.join(map(repr, row)) or 'none'}).{check}"
         )
     return columns[0]

@@ -4,7 +4,7 @@
 
 The demo starts with the chosen metric. The folder contains the metric's card, tests and module
 script, and the package's sources and wheel. `evaluate.load("USER/infolm")` loads the script. Where
-the package is not installed, it names the command that installs the wheel from the Space. The
+the package is missing, `evaluate` names the command that installs the wheel from the Space. The
 requirements.txt pins the demo's dependencies to the tested versions.
 """
 

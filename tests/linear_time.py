@@ -16,6 +16,4 @@ def assert_linear_time(work: Callable[[int], object], length: int) -> None:
             seconds.append(time.process_time() - start)
         if seconds[1] < 0.1 + 40 * seconds[0]:
             return
-    raise AssertionError(
-        f"{seconds[1]:.3f} s instead of {seconds[0]:.3f} s for 10 times the length"
-    )
+    raise AssertionError(f"{seconds[1]:.3f} s instead of {seconds[0]:.3f} s for a 10-fold length")

@@ -233,9 +233,7 @@ def draw_weights(model: torch.nn.Module, scale: float, seed: int) -> None:
     the predictions are. Other parameters get a smaller scale: attention to a single token would
     amplify float32 errors, and large biases would outweigh the context.
     """
-    embeddings = {
-        id(part.weight) for part in model.modules() if isinstance(part, torch.nn.Embedding)
-    }
+    embeddings = {id(x.weight) for x in model.modules() if isinstance(x, torch.nn.Embedding)}
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, parameter in model.named_parameters():

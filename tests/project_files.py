@@ -20,6 +20,4 @@ def project_files() -> list[Path]:
     ).stdout
     files = [Path(name) for name in sorted(set(listing.split("\0")) - {""})]
     environments = {file.parent for file in files if file.name == "pyvenv.cfg"}
-    return [
-        file for file in files if (ROOT / file).is_file() and environments.isdisjoint(file.parents)
-    ]
+    return [x for x in files if (ROOT / x).is_file() and environments.isdisjoint(x.parents)]

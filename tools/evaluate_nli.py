@@ -4,7 +4,7 @@
 
 The files have the columns source, label, premise and hypothesis. Prints the accuracy per source in
 percent, and the expected calibration error of the probabilities on half of the rows with three
-labels, selected by a hash of the premise. The temperature was fitted on the other half.
+labels, selected by a hash of the premise. The bundled model was calibrated on the other half.
 """
 
 import argparse

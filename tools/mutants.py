@@ -178,7 +178,7 @@ def run(mutant: MutantLoader | None, tests: list[str]) -> None:
 
 
 def is_killed(mutant: MutantLoader | None, tests: list[str], seconds: float | None = None) -> bool:
-    """Run the tests in a new process with an empty cache. A timeout kills the mutant."""
+    """Run the tests in a new process, with an empty cache. Return True for a failure or timeout."""
     shutil.rmtree(os.environ["HF_HOME"], ignore_errors=True)
     process = multiprocessing.get_context("fork").Process(target=run, args=(mutant, tests))
     process.start()

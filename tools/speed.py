@@ -5,7 +5,7 @@
     python -m tools.speed peers  webnlg2020.en.jsonl    # comparison with bert-score and GEMM
     python -m tools.speed sweep  webnlg2020.en.jsonl    # 288 settings from one pass
     python -m tools.speed dtypes webnlg2020.en.jsonl    # effect of data types on scores
-    python -m tools.speed profile webnlg2020.en.jsonl   # share of matrix products, copies and so on
+    python -m tools.speed profile webnlg2020.en.jsonl   # time in matrix products, copies and so on
     python -m tools.speed evaluations webnlg2020.en.jsonl --pairs 500   # in a training loop
 
 `rates` and `peers` run all metrics on the same pairs and device with the same float32 weights.
@@ -346,16 +346,14 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=64)
     parser.add_argument("--samples", type=int, default=8, help="number of shared references")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument(
-        "--only",
-        default="",
-        help="part of a row title of `rates` or `peers`",
-    )
+    parser.add_argument("--only", default="", help="part of a row title of `rates` or `peers`")
     parser.add_argument(
         "--metrics", nargs="+", choices=OURS, default=OURS, help="for `peers`, `profile`"
     )
     parser.add_argument("--dtypes", nargs="+", default=["float32"], help="for `peers` and `dtypes`")
-    parser.add_argument("--device", default="cpu", help="for `rates`, `peers` and `dtypes`")
+    parser.add_argument(
+        "--device", default="cpu", help="for `rates`, `peers`, `dtypes` and `evaluations`"
+    )
     parser.add_argument("--model", help="folder of another encoder for `peers`")
     parser.add_argument("--threads", type=int, help="default: all cores")
     parser.add_argument("--csv", type=Path, help="folder to save the tables in")

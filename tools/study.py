@@ -154,7 +154,7 @@ def package_entry(
     idf: bool | None = None,
     **settings: Any,
 ) -> Entry:
-    """Return the entry of a metric from this package; `idf=True` computes IDF on the corpus."""
+    """Return the entry of a metric from this package. `idf=True` computes IDF on the corpus."""
     best = "max" if kind.higher_is_better else "min"
     rules = get_args(field_types(kind.settings_type)["multi_reference"])
     average = "mean" if "mean" in rules else best

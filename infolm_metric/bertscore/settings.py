@@ -75,8 +75,9 @@ class BERTScoreSettings(EncodingSettings):
             first = LAYERS.get(os.path.basename(name), round(depth * 2 / 3))
             raise InputError(
                 f"layer must be set for the model {name!r}, which has {depth} layers and is not in "
-                f"the table of recommended layers. Try layer={first} first. To compare layers on "
-                "human scores, use python -m tools.layers in the repository of infolm.",
+                f"the table of recommended layers. Try layer={first} first (in a combination: "
+                f"combine_layers={first}). To compare layers on human scores, use python -m "
+                "tools.layers in the repository of infolm.",
                 setting="layer",
             )
         if layer > depth:

@@ -3,7 +3,7 @@
 FILE is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with a column references (or reference) and
 optional columns id and paraphrase. Rows with the same id form one item. Each attack is applied to
 every distinct reference of an item, called the anchor. The anchor's paraphrase is the value in the
-column paraphrase, or else the item's other reference that shares the fewest words with the anchor.
+column paraphrase, or else the item's other reference with the least similar sequence of words.
 
 The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
 attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The result of an attack

@@ -39,8 +39,9 @@ def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("significance test")
     options.add_resampling(group)
     text = (
-        "exit with code 1 if a system is significantly worse than the first, or if the texts are "
-        f"out of domain (with fewer than {FEW_TEXTS} texts, only warn)"
+        "exit with code 1 if a system is significantly worse than the first, or if there is no "
+        "verdict, for example because texts are out of domain (with fewer than "
+        f"{FEW_TEXTS} texts, only warn)"
     )
     group.add_argument("--fail-if-worse", action="store_true", help=text)
     options.add_common(parser)
@@ -106,9 +107,7 @@ def _score(
 def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]], obstacles: str) -> None:
     """Raise FailedError if a system is significantly worse than the first, or has no verdict."""
     if obstacles:
-        raise FailedError(
-            f"no verdict, because of {obstacles}. The warnings above contain the remedies."
-        )
+        raise FailedError(f"no verdict, because of {obstacles}. See the warnings for remedies.")
     worse = [
         f"{row['system']} by {name}"
         for name, rows in systems.items()

@@ -73,9 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
     ratings = _read(arguments)
     names = [column for item in settings for column in item.columns()]
     if duplicates := [name for name in names if name in ratings.metrics]:
-        raise InputError(
-            f"two metrics are named {duplicates[0]!r}, one a column. Rename the column."
-        )
+        raise InputError(f"two metrics are named {duplicates[0]!r}, one a column. Rename it.")
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     grids, results = score_ratings(settings, ratings, arguments)
     remarks = []
@@ -108,7 +106,7 @@ def _warn_of_few(table: AgreementTable) -> None:
     if (number := table.systems or min(table.samples.values())) < least:
         warn_user(
             f"got {number} {unit}. With fewer than {least}, intervals are too narrow and "
-            f"p-values are unreliable. Add {unit}.",
+            f"p-values are unreliable. Add {unit}."
         )
 
 
@@ -135,7 +133,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
 def score_ratings(
     settings: Sequence[Settings], ratings: Ratings, arguments: argparse.Namespace
 ) -> tuple[dict[str, np.ndarray], list[Result]]:
-    """Return the results, and a grid per score, negated if lower is better."""
+    """Return a grid per score, negated if lower is better, and the result of each metric."""
     if not settings:
         return {}, []
     # Group texts by sample, so that shared references are encoded once.

@@ -118,7 +118,7 @@ def _warn_of_few(counts: list[int]) -> None:
         warn_user(
             f"{few} of {len(counts)} estimates have fewer than {FEW} ratings (minimum: "
             f"{min(counts)}), so 95% coverage is not guaranteed. With 20 ratings, the measured "
-            "coverage was 86% to 97% (docs/estimating.md). Rate more texts.",
+            "coverage was 86% to 97% (docs/estimating.md). Rate more texts."
         )
 
 

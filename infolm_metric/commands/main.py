@@ -105,7 +105,7 @@ def _run(argv: Sequence[str]) -> int:
         print(f"infolm {core.__version__}")
         return 0
     if name not in COMMANDS:
-        hint = "Options follow the command." if name[0] == "-" else nearest(name, list(COMMANDS))
+        hint = "Options follow the command." if name[:1] == "-" else nearest(name, list(COMMANDS))
         print(f"infolm: error: unknown command {name!r}. {hint}", file=sys.stderr)
         return WRONG_INPUT
     command = import_module(f"infolm_metric.commands.{name}")

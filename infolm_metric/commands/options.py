@@ -37,8 +37,8 @@ def add_metric(parser: Parser, *, multiple: bool = False) -> None:
         group.add_argument("--metric", metavar="NAME", default=metrics.DEFAULT, **keywords)
     text = (
         "a folder, a name on the Hub, or bundled (each metric's small English model, offline). "
-        "METRIC=NAME sets the model of one metric. Repeatable. Default: INFOLM_MODEL or "
-        "INFOLM_NLI_MODEL, or else each metric's default"
+        "METRIC=NAME sets the model of one metric. Repeatable. Default: INFOLM_MODEL (menli: "
+        "INFOLM_NLI_MODEL) if set, or else the metric's default (answer_check: always bundled)"
     )
     add_repeated(group, "--model", dest=MODEL, help=text)
 

@@ -40,7 +40,7 @@ def add_output(group: argparse._ArgumentGroup, formats: Formats = REPORTS) -> No
 
 
 def add_views(group: argparse._ArgumentGroup, texts: Mapping[str, str]) -> None:
-    """Add mutually exclusive flags, whose last one becomes the value of `view`."""
+    """Add mutually exclusive options. The last name of the chosen option becomes `view`."""
     add = group.add_mutually_exclusive_group().add_argument
     for flags, text in texts.items():
         names = flags.split()
@@ -53,7 +53,7 @@ def add_short_signature(group: argparse._ArgumentGroup) -> None:
 
 
 def find_format(output: str, formats: Formats, flag: str = "") -> str:
-    """Look up the format of an output file. `flag` restricts the formats, for the message."""
+    """Look up the format of an output file. `flag` is an option that restricts the formats."""
     suffix = PurePath(output.lower()).suffix
     if suffix in formats:
         return formats[suffix]
@@ -101,7 +101,7 @@ def write(lines: Iterable[str], output: str) -> None:
 def write_report(
     arguments: argparse.Namespace, report: Mapping[str, object], lines: Iterable[str]
 ) -> None:
-    """Write a report as JSON on request or if the output is .json, or else its lines."""
+    """Write the report as JSON with --json or for a .json file, and otherwise the lines."""
     if arguments.json or find_format(arguments.output, REPORTS) == "json":
         lines = [json.dumps(files.finite(report), allow_nan=False)]
     write(lines, arguments.output)

@@ -67,7 +67,7 @@ def add_options(parser: Parser) -> None:
     text = "output file: .jsonl (resumable job, one metric), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
     outputs.add_short_signature(group)
-    text = "rescale scores (1: best, 0: unrelated texts) with FILE, written by infolm baseline"
+    text = "rescale scores with FILE (infolm baseline) or the package's baseline, after the texts"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     score_input.add_datasets(parser.add_argument_group("columns and data sets"))
     running = parser.add_argument_group("running")
@@ -114,7 +114,8 @@ def _check_metrics(
     columns = [column for item in settings for column in item.columns(bool(baseline))]
     if arguments.view == "--score-only" and len(columns) > 1:
         names = ", ".join(columns)
-        raise InputError(f"-b prints a single number, got {names}. Omit -b, or select one score.")
+        remedy = "Omit -b or --rescale-with-baseline, or select one score."
+        raise InputError(f"-b prints a single number, got {names}. {remedy}")
     single = {"job": "a job", "ray": "--engine ray", "explanation": "--explain"}.get(output_format)
     if isinstance(baseline, str):  # each metric has its own baseline
         single = "--rescale-with-baseline FILE"

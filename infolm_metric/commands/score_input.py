@@ -72,7 +72,7 @@ def check_input_mode(
     """Check that exactly one input mode is used, with only its own options."""
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
-        raise InputError(f"{problem}. Pass either {INPUT_MODES}.")
+        raise InputError(f"{problem}. Pass {INPUT_MODES}.")
     if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
         raise InputError("--candidate-column and --reference-column require --data or --dataset")
     for flag in ("split", "dataset_config", "dataset_revision"):
@@ -88,6 +88,6 @@ def check_input_mode(
         )
     if len(texts) == 1:
         raise InputError(
-            f"the candidate has no references, got only {texts[0]!r}. Add a reference. If this is "
-            "the name of a table, check it, and pass a folder of tables with --dataset."
+            f"the candidate has no references, got only {texts[0]!r}. Add a reference. If it is "
+            "the name of a table, check it. Pass a folder of tables with --dataset."
         )

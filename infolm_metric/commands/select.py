@@ -19,8 +19,10 @@ from infolm_metric.commands.parser import Parser
 from infolm_metric.core import files
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
+from infolm_metric.jobs.resume import check_new_columns
 
 COLUMN = "candidates"
+REMEDY = " Select the column with --candidates-column."
 USAGE = "infolm select [options] FILE"
 
 
@@ -40,11 +42,14 @@ def run(arguments: argparse.Namespace) -> None:
     settings = options.read_settings(arguments.metric, arguments)
     rows = []
     for where, row in tables.read_rows(arguments.file):
-        candidates = tables.cell(where, row, arguments.candidates_column)
+        candidates = tables.cell(where, row, arguments.candidates_column, REMEDY)
+        check_new_columns(where, row, ["selected"])
         texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates)
         if not texts:
             raise InputError(f"{where}: {arguments.candidates_column!r} is empty. Add candidates.")
         rows.append((row, texts))
+    if not rows:
+        raise InputError(f"{arguments.file} has no rows. Add one row per list of candidates.")
     scorer = options.make_scorer(settings)
     lines = (files.json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
     outputs.write(lines, arguments.output)

@@ -1,3 +1,3 @@
-"""Values that all metrics share, without torch."""
+"""Settings, input, baselines and results of all metrics. Imported without torch."""
 
 __version__ = "0.6.0"

@@ -1,11 +1,11 @@
 """Baselines: statistics of the scores of unrelated texts, for verdicts and rescaled scores.
 
-Rescaled scores are 1 for the best possible score, and 0 on average for unrelated texts. Unrelated
-texts come from the same source. Their scores depend on their lengths, so a verdict compares a score
-with percentiles of the scores of unrelated texts of the same length. A baseline is valid only for
-scores with the same measure, model, settings, token weighting scheme and number of references. The
-number matters because the closest of several unrelated references is on average closer than a
-single one.
+Rescaled scores are 1 for the best possible score, and 0 on average for unrelated texts. Both texts
+of an unrelated pair come from one source. Their scores depend on their lengths, so a verdict
+compares a score with percentiles of the scores of unrelated texts of the same length. A baseline is
+valid only for scores with the same measure, model, settings, token weighting scheme and number of
+references. The number matters because the closest of several unrelated references is on average
+closer than a single one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.files import write_text
+from infolm_metric.core.files import DAMAGE, write_text
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.core.signature import Signature
 
@@ -63,7 +63,7 @@ class Verdict(StrEnum):
 
 
 class BaselineNotFoundError(InputError):
-    """Raised if no baseline matches the settings."""
+    """Raised if no baseline matches the settings, or its mean is the best possible score."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class LengthBin:
     Attributes:
         tokens: mean number of tokens of the shorter text.
         mean: mean score.
-        percentiles: percentiles of `LEVELS`. The first is the best score.
+        percentiles: scores at the percentiles `LEVELS`, starting with the best.
     """
 
     tokens: float
@@ -101,9 +101,10 @@ class BaselineStats:
         higher_is_better: bool = False,
         sources: Sequence[int] | None = None,
     ) -> BaselineStats:
-        """Compute the statistics of scores, [pairs], of texts with at least `tokens` tokens each.
+        """Compute the statistics of the scores of unrelated pairs, [pairs].
 
-        A bin needs `BIN_PAIRS` pairs. If no bin has so many, all pairs are in one bin. `sources`
+        `tokens` are the lengths of their shortest texts, [pairs]. Bins with fewer than `BIN_PAIRS`
+        pairs are left out. If no bin has so many, all pairs are in one bin. `sources`
         are the numbers of the sources, [pairs]. A verdict must hold for each source, so the first
         two percentiles are the best of all sources with enough pairs.
 
@@ -226,8 +227,8 @@ class Baseline:
         nearest = min(differences, key=len, default="") or "other weights or fewer references"
         raise BaselineNotFoundError(
             f"the {self.source} contains no baseline for these settings, {weights} token weights "
-            f"and {references} references per pair ({nearest}). Create one with "
-            "`infolm baseline CORPUS -o FILE` and the same settings, and pass FILE."
+            f"and {references} references per pair ({nearest}). Create one with the same settings "
+            f"(`infolm baseline CORPUS --references {references} -o FILE`), and pass FILE."
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -239,7 +240,7 @@ class Baseline:
     @classmethod
     def load(cls, path: str | os.PathLike[str], source: str = "file") -> Baseline:
         """Load a baseline written by `save`. Raise InputError for other or damaged files."""
-        with suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        with suppress(*DAMAGE):
             record = json.loads(Path(path).read_bytes())
             baseline = cls(dict(map(_read_record, record["statistics"])), source)
             head = (record["format"], record["version"], record["fingerprint"])
@@ -293,11 +294,11 @@ def resolve_baseline(
         return value
     if isinstance(value, bool):
         return package_baseline(metric) if value else None
-    path = Path(value).expanduser() if isinstance(value, str | os.PathLike) else None
-    if path is None or not path.is_file():
+    path = os.path.expanduser(value) if isinstance(value, str | os.PathLike) else ""
+    if not os.path.isfile(path):
         raise InputError(
-            f"{name} must be True, False or the path to a baseline file, but there is no file "
-            f"{str(value)!r}. Create one with `infolm baseline`.",
+            f"{name} must be the path to a baseline file, but there is no file {str(value)!r}. "
+            "Create one with `infolm baseline`.",
             setting=name,
         )
     return Baseline.load(path)
@@ -322,8 +323,8 @@ def unrelated_pairs(
 ) -> list[tuple[str, list[str]]]:
     """Return up to `pairs` texts, each with other texts of the same source as its references.
 
-    At most 2 * `pairs` texts, selected by a hash, are used. In a smaller source, texts are used
-    several times.
+    At most 2 * `pairs` texts, selected by a hash, are used. If there are fewer than `pairs`,
+    texts are used several times.
 
     >>> len(unrelated_pairs([f"text {i}" for i in range(40)], 500, 2))
     500
@@ -332,11 +333,11 @@ def unrelated_pairs(
     size = len(ring)
     if references >= size:
         raise InputError(
-            f"references must be smaller than the number of distinct texts ({size}), got "
-            f"{references}. Use a larger corpus."
+            f"references must be less than {size} (distinct texts, at most twice the pairs), got "
+            f"{references}. Use fewer references, more pairs or a larger corpus."
         )
     laps = min(-(-pairs // size), max(1, (size - 1) // 2 - references + 1))
-    # Less than half of the ring, so that no text has its candidate as its own first reference.
+    # First references are less than half a ring away, so that no two texts are each other's.
     stride = max(1, size // (2 * (laps + references)))
     return [
         (ring[start % size], [ring[(start + step * stride) % size] for step in steps])

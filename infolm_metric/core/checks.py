@@ -30,8 +30,9 @@ REPLACEMENTS = {
         "Pass the sources as references, with task='source' of MENLI.",
     ),
     "return_sentence_level_score": "Scorers and metrics of `evaluate` return all 'scores'.",
-    "verbose": "Only the methods score and compute have a progress bar.",
+    "verbose": "Omit it, or pass it to Scorer.score or to compute of `evaluate`.",
     **dict.fromkeys(("num_threads", "nthreads"), "Call torch.set_num_threads instead."),
+    "tokenize_processes": "Use IDF.from_corpus(num_proc=...) for a large corpus.",
     "compute_on_cpu": "Texts always stay on the CPU. Set device='cpu' for the model.",
     "lang": "There is no default model for a language. Set model_name_or_path.",
     **dict.fromkeys(
@@ -65,7 +66,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:
-    """Suggest the most similar known name, or list all known names if none is similar.
+    """Suggest the replacement or the most similar known name, or else list all known names.
 
     With `every`, do both. `choices` may map aliases to known names.
 
@@ -141,8 +142,8 @@ def check_device(name: str) -> None:
         if (device.index or 0) < torch.get_device_module(device).device_count():
             return
     raise InputError(
-        f"device must be a torch device of this machine such as 'cpu' or 'cuda:0', got {name!r}. "
-        "Omit it to use a GPU if there is one, or else the CPU.",
+        f"device must be a torch device of this machine, got {name!r} ({torch.cuda.device_count()} "
+        "CUDA GPUs). Use 'cpu', or omit it for the default.",
         setting="device",
     )
 
@@ -234,7 +235,7 @@ def literal_words(kinds: Iterable[object]) -> list[Any]:
 
 
 def _is_number(value: object, number: type) -> bool:
-    """Return True for a real Python, NumPy or torch scalar, except a bool."""
+    """Return True for a scalar of the type `number` (int, or else any real number) but not bool."""
     # Arrays also have __index__.
     if getattr(value, "ndim", 0) or type(value).__name__.startswith(("bool", "bytes", "complex")):
         return False
@@ -246,7 +247,7 @@ def _number(name: str, value: Any, number: type) -> Any:
         scalar = number(value)
         if math.isfinite(scalar):
             return scalar
-    raise InputError(f"{name} must be finite and a number, got {value!r:.100}", setting=name)
+    raise InputError(f"{name} must be a finite number, got {value!r:.100}", setting=name)
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:

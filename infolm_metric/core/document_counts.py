@@ -93,7 +93,7 @@ def tokenize(
             if text.too_long and long_text == "error":
                 raise InputError(
                     f"texts must have at most max_length={max_length} tokens, got {len(ids)}: "
-                    f"{texts[start + offset]!r:.60}. Shorten the text, or set another long_text."
+                    f"{texts[start + offset]!r:.60}. Shorten the text, or set long_text='truncate'."
                 )
             if text.too_long and long_text == "truncate":
                 assert max_length is not None
@@ -148,7 +148,7 @@ def count_corpus(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield rows of counts. Streams and iterators are counted batch by batch.
 
-    `read` tokenizes a list of texts. Data sets in files are cached if `key` identifies it.
+    `read` tokenizes a list of texts. Counts of data sets in files are cached by `key`, if any.
     """
     from datasets import IterableDataset
 

@@ -24,6 +24,12 @@ from typing import IO, Any
 
 from infolm_metric.core.checks import InputError
 
+# Errors while parsing damaged JSON files.
+DAMAGE = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError),
+    *(TypeError, ValueError),
+)
+
 STANDARD_INPUT = "-"
 LONGEST = 1 << 24  # maximum characters per cell of a table
 
@@ -66,7 +72,7 @@ def read_lines(path: str) -> Iterator[tuple[int, str]]:
     except UnicodeDecodeError as error:
         raise InputError(
             f"{label(path)}, line {number}: not valid UTF-8 (byte 0x{error.object[error.start]:02x}"
-            "). Convert the text with iconv -t UTF-8, or export a spreadsheet as UTF-8 text."
+            "). Convert it with iconv -f ENCODING -t UTF-8, or export a spreadsheet as UTF-8 text."
         ) from None
     except IsADirectoryError:
         raise InputError(f"{path} must be a file, but it is a folder. Pass a file in it.") from None
@@ -136,7 +142,7 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
     for source in map(Path, inputs):
         folder = source.is_dir() and source.resolve() in target.parents
         if folder or (source.is_file() and target.exists() and source.samefile(target)):
-            raise InputError(f"cannot write {path}: it is also an input. Choose another output.")
+            raise InputError(f"cannot write {path}: it is an input. Choose another output.")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -153,8 +159,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
             shutil.copymode(target, draft)
         put_in_place(draft, target)
     except OSError as error:
-        message = f"cannot write {os.fspath(path)}: {error.strerror}. Check available disk space."
-        raise OSError(message) from error
+        reason = f"{error.strerror}. Check the folder and the disk space."
+        raise OSError(f"cannot write {os.fspath(path)}: {reason}") from error
     finally:
         draft.unlink(missing_ok=True)
 

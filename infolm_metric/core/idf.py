@@ -22,7 +22,7 @@ from infolm_metric.core.document_counts import (
     tokenize,
     tokenizer_fingerprint,
 )
-from infolm_metric.core.files import write_text
+from infolm_metric.core.files import DAMAGE, write_text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -113,9 +113,9 @@ class IDF:
         """Check that the table was made with the tokenizer `name`, which has this `fingerprint`."""
         if fingerprint != self.tokenizer:
             raise InputError(
-                f"this idf table was computed with the tokenizer {self._label}, but the model uses "
-                f"{name!r} (fingerprint {fingerprint}). Create a table with the model's tokenizer "
-                "(IDF.from_corpus), or use the model that the table was created with."
+                f"idf is a table for the tokenizer {self._label}, but {name!r} has another "
+                f"tokenizer ({fingerprint}). Create a table with this model (`infolm idf`, "
+                "IDF.from_corpus), or set idf=False."
             )
 
     @property
@@ -138,19 +138,20 @@ class IDF:
         its counts, so that the next call does not read the texts again.
 
         Args:
-            corpus: a sequence of strings, a `datasets.Dataset`, one of its columns, or a stream
-                (`datasets.IterableDataset`). If a cell is a list, each string is a document.
-            tokenizer: a transformers tokenizer. Tokens that it flags as special are not counted.
+            corpus: a sequence or iterator of strings, a `datasets.Dataset`, one of its columns, or
+                a stream (`datasets.IterableDataset`). If a cell is a list, each string is a
+                document.
+            tokenizer: a transformers tokenizer. Special tokens that it adds are not counted.
             max_length: number of tokens, including special tokens, to which documents are
                 truncated. None: no limit.
-            column: column of a data set, by default "text" or else the only column with text.
+            column: column of a data set.
             num_proc: number of processes for a `Dataset` or list. None: this process.
 
         Returns:
             The table, with one entry per token id.
 
         Raises:
-            InputError: `corpus`, `max_length` or `num_proc` has a different type. `corpus` is
+            InputError: an argument has the wrong type. `corpus` is
                 empty, contains something other than strings or lacks the column. `max_length` is
                 too small for one token. `num_proc` is less than 1.
 
@@ -229,7 +230,7 @@ class IDF:
         Raises OSError if the file cannot be read, and InputError if it is not a table, is damaged
         or has an unsupported version.
         """
-        with suppress(ArithmeticError, LookupError, MemoryError, TypeError, ValueError):
+        with suppress(*DAMAGE):
             record = json.loads(Path(path).read_bytes())
             head = (record["format"], record["version"], record["fingerprint"])
             frequency = np.zeros([record["vocabulary"]], dtype=np.int64)

@@ -35,8 +35,8 @@ Item = TypeVar("Item")
 # A candidate and its references.
 Pair = tuple[str, list[str]]
 
-# Unicode categories that BERT's tokenizers remove from a text of only such characters: whitespace,
-# control, format (zero-width) and private-use characters, and combining marks.
+# Unicode categories of characters for which BERT's tokenizers have no tokens: whitespace, control,
+# format (zero-width) and private-use characters, and combining marks.
 BLANK = {"Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Mn"}
 
 
@@ -214,7 +214,9 @@ def iterate_pairs(pairs: Iterable[object]) -> Iterator[Pair]:
 
 
 def is_blank(text: str) -> bool:
-    r"""Return True for a text without visible characters, which has no tokens with most models.
+    r"""Return True for a text of only invisible or undecodable characters.
+
+    Most models have no tokens for it.
 
     >>> is_blank(" \n\u200b"), is_blank("."), is_blank("\ufffd")
     (True, False, True)
@@ -266,7 +268,7 @@ def _decoding(values: object) -> str:
     if isinstance(values, bool | str) or is_missing(values):
         return ""
     if hasattr(values, "__index__") and not getattr(values, "ndim", 0):
-        return " Decode token ids with tokenizer.batch_decode (and replace -100 by the padding id)."
+        return " For token ids, replace -100 by the padding id, then use tokenizer.batch_decode."
     if hasattr(values, "__float__") and not single:
         return " For logits, take the argmax over the vocabulary, then tokenizer.batch_decode."
     return ""
@@ -300,7 +302,7 @@ def as_list(name: str, values: object) -> list[Any]:
 def _is_list(values: object) -> TypeGuard[Collection[Any]]:
     """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
-    NumPy scalars, and data frames and data sets, which have columns, are not sequences.
+    NumPy scalars are not sequences. Neither are data frames and data sets, which have columns.
     """
     if isinstance(values, str | bytes | dict | set | frozenset) or hasattr(values, "column_names"):
         return False
@@ -328,7 +330,8 @@ def strip_thinking(text: str) -> str:
     """Remove reasoning, and keep only the content of the last <answer> if there is one.
 
     Reasoning ends with the last closing tag, and its opening tag may be missing. If reasoning at
-    the start is never closed, the result is empty.
+    the start is never closed, the result is empty. Control tokens (<|...|>), other <answer> tags
+    and outer whitespace are also removed.
 
     >>> strip_thinking("Rome?</think> It is <answer>Paris</answer>.")
     'Paris'

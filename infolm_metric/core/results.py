@@ -17,38 +17,39 @@ from infolm_metric.core.signature import Signature
 TOO_MANY = 0.1  # fraction of tokens or texts above which scores are not meaningful
 FEW_DOCUMENTS = 10  # fewer distinct documents cause a warning
 FEW_TEXTS = 10  # with fewer, tests miss most differences between systems, so there is no verdict
-# Counts that can prevent the verdict on a system. Empty and very short texts cannot, because they
-# are the system's fault.
+# Counts that can prevent the verdict on a system. Counts of empty, very short and unknown texts
+# cannot, because these are the system's fault.
 SYSTEM_COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistinguishable")
 _TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
 # Messages by kind of warning.
 WARNING_MESSAGES = {
-    "too_long": "{count} of {texts} texts exceed the model's maximum length and were truncated. "
-    "Set long_text='window' to score them in full (in the settings in combine_with, if given).",
-    "too_long_pairs": "{count} pairs of texts exceed the model's maximum length and were "
+    "too_long": "{count} of {texts} texts exceed the maximum length and were truncated. Set "
+    "long_text='window' to score them in full (in a combination, only in Python).",
+    "too_long_pairs": "{count} pairs of texts exceed the maximum length and were "
     "truncated, starting with the longer text. Shorten the texts.",
     "no_baseline": "there is no baseline for the metric in combine_with, so its scores are scaled "
     "by their bounds, and nli_weight has a larger effect than usual. Create a baseline with the "
     "same settings (`infolm baseline CORPUS -o FILE`) and pass combine_baseline=FILE.",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens), so their "
-    "scores are not meaningful. Check the input.",
+    "similarity to other texts is not meaningful. Check the input.",
     "blank_references": "blank references were left out if their candidate has other references "
     "({count} in total). Check the input if they are not padding.",
     "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so texts "
-    "such as 'yes' and 'no' score equally. Set interpolation > 0, or idf=False for longer texts.",
+    "such as 'yes' and 'no' score equally. Set interpolation to 0.1, for example. For longer "
+    "texts, idf=False also helps.",
     "indistinguishable": "{count} of {pairs} pairs of different texts have the best score. Set "
     "idf=False or idf='bundled', interpolation > 0 of InfoLM, or a higher layer of BERTScore.",
     "zero_weight": "{count} of {texts} texts contain only tokens with an IDF of 0 and were "
     f"weighted uniformly. Set idf to {_TABLE}.",
     "few_weighted": "in {count} of {texts} texts, fewer than half of the tokens have a noticeable "
     "IDF weight, as in texts from a template, so baselines of prose do not apply. Set idf=False "
-    "or 'bundled', or create a baseline from your own texts with `infolm baseline`.",
+    "or 'bundled', or score with a baseline from your own texts (`infolm baseline`).",
     "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, such as emoji or "
     "another script, and cannot be distinguished. Use a model with a suitable vocabulary.",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
     "letters, so their scores are not meaningful. Use a model trained on such texts.",
     "thinking": "{count} of {texts} texts contain reasoning such as <think>...</think>, which is "
-    "scored as part of the text. Remove it, or use answer_check with strip_thinking=True.",
+    "scored as part of the text. Remove it, or use answer_check, which removes it.",
     "one_document": "IDF needs at least two distinct documents. Using uniform weights (as with "
     f"idf=False). Set idf to {_TABLE} for other weights.",
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
@@ -56,9 +57,7 @@ WARNING_MESSAGES = {
 }
 # Warnings that a result counts. It also counts all "pairs", "texts" and "tokens", and the pairs
 # with "identical" token ids.
-WARNING_KINDS = tuple(
-    kind for kind in WARNING_MESSAGES if kind not in ("one_document", "no_baseline")
-)
+WARNING_KINDS = tuple(x for x in WARNING_MESSAGES if x not in ("one_document", "no_baseline"))
 # Kinds with false alarms, which are reported only above TOO_MANY.
 UNCERTAIN = ("unknown_tokens", "out_of_domain", "few_weighted")
 
@@ -157,7 +156,7 @@ class Result(Mapping[str, Any]):
         rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
             unrelated texts. Empty without a baseline.
         baseline: statistics of the scores of unrelated texts, by score name, for the most common
-            number of references. None if no baseline matches.
+            number of references. None without `rescale_with_baseline`.
         verdicts: verdicts on the answers, [pairs], of answer_check. Otherwise empty.
         reasons: reasons for withheld verdicts, "" for other answers, [pairs], of answer_check.
 
@@ -229,10 +228,11 @@ class Result(Mapping[str, Any]):
     def as_dict(self, return_scores: bool = True, details: bool = True) -> dict[str, Any]:
         """Return the result as the dictionary that `compute` returns.
 
-        It contains means, scores, direction, signature and warnings. If `return_scores` is False,
-        the scores of the pairs are omitted. If `details` is False, only the means are returned, as
-        floats for tools that average every value. With several scores, their names are part of the
-        keys.
+        It contains means, scores, direction, signature and warnings and, if there are any,
+        verdicts, rescaled scores and the baseline. If a list of score names was requested, means
+        and scores are dictionaries. If `return_scores` is False, the scores of the pairs are
+        omitted. If `details` is False, only the means are returned, as floats. The keys of a list
+        of scores then contain their names.
 
         >>> scores = {"l1_distance": [0.5, 1.5]}
         >>> Result("infolm", scores, Signature({}), False).as_dict(details=False)
@@ -262,9 +262,7 @@ class Result(Mapping[str, Any]):
         result["signature"] = self.signature
         result["warnings"] = nonzero_counts(self.counts)
         if self.rescaled and self.baseline:
-            result["baseline"] = unwrap(
-                {name: stats.as_dict() for name, stats in self.baseline.items()}
-            )
+            result["baseline"] = unwrap({name: x.as_dict() for name, x in self.baseline.items()})
         return result
 
     @cached_property
@@ -294,7 +292,7 @@ class Summary:
 
     @property
     def tokens(self) -> float:
-        """Mean length of the shortest text of each pair."""
+        """Mean length of the shortest text of each pair, in tokens."""
         return self.counts["pair_tokens"] / self.pairs
 
     def percentile(self, name: str) -> float:
@@ -314,9 +312,7 @@ def join_results(parts: Sequence[Result]) -> Result:
     first = parts[0]
     for part in parts:
         if difference := first.signature.differences(part.signature):
-            raise InputError(
-                f"the signatures of the parts differ: {difference}. Score all parts again."
-            )
+            raise InputError(f"the parts' signatures differ: {difference}. Score all parts again.")
     rescaled = _appended([part.rescaled for part in parts])
     return replace(first, rescaled=rescaled, **vars(ChunkScores.join(parts)))
 

@@ -26,7 +26,6 @@ from infolm_metric.core.checks import (
     literal_words,
     members,
     nearest,
-    warn_user,
 )
 from infolm_metric.core.idf import IDF
 
@@ -62,7 +61,7 @@ class Settings:
     "Args:" in its docstring. Annotations define the allowed types and words, and `__post_init__`
     checks further conditions. A field's metadata may contain `flags`, `signature` and `allowed`.
     `flags` are its command-line flags: by default its name with dashes, or an empty tuple if it is
-    not an option. `signature` is its name in signatures, or "" if the scorer adds it. `allowed`
+    not an option. `signature` is its name in signatures, or "" if the run adds it. `allowed`
     describes its values in messages, by default by their types.
 
     Raises:
@@ -136,7 +135,7 @@ class Settings:
         return self.replace(**{self.names_field: name}) if self.names_field else self
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the settings that can change a score. The scorer adds the model's fields."""
+        """Return the settings that can change a score. The run adds the model's fields."""
         fields: dict[str, object] = {}
         for field in ordered_fields(type(self)):
             name, value = field.metadata.get("signature", field.name), getattr(self, field.name)
@@ -180,15 +179,14 @@ class ModelSettings(Settings):
             model's limit.
         long_text: handling of longer texts: truncate, window (overlapping windows) or error.
         batch_size: number of sequences per forward pass, or "auto".
-        device: cpu, cuda, cuda:1 and so on. Default: a GPU with free memory, else the CPU.
+        device: cpu, cuda, cuda:1 and so on. Default: a CUDA GPU with free memory, else the CPU.
         dtype: float32, bfloat16 or float16.
-        tokenize_processes: deprecated, has no effect. Use IDF.from_corpus(num_proc=...).
         reuse_memory: maximum size of the cache of encodings, in bytes.
     """
 
     default_model: ClassVar[str] = "google-bert/bert-base-uncased"
     model_variable: ClassVar[str] = "INFOLM_MODEL"
-    not_in_signature = frozenset(("batch_size", "device", "tokenize_processes", "reuse_memory"))
+    not_in_signature = frozenset(("batch_size", "device", "reuse_memory"))
 
     model_name_or_path: str | os.PathLike[str] | None = setting(
         flags=("--model",), signature="", allowed="a name or path"
@@ -199,7 +197,6 @@ class ModelSettings(Settings):
     batch_size: int | Literal["auto"] = "auto"
     device: str | None = setting(allowed="a torch device such as 'cpu' or 'cuda:0'")
     dtype: Literal["float32", "bfloat16", "float16"] = setting("float32", signature="")
-    tokenize_processes: int | None = setting(flags=())
     reuse_memory: int = setting(REUSED_BYTES, flags=())
 
     def __post_init__(self) -> None:
@@ -209,12 +206,6 @@ class ModelSettings(Settings):
         super().__post_init__()
         for name, least in {"max_length": 1, "batch_size": 1, "reuse_memory": 0}.items():
             check_at_least(name, getattr(self, name), least)
-        if self.tokenize_processes is not None:
-            warn_user(
-                "tokenize_processes has no effect and will be removed. Count a large corpus with "
-                "IDF.from_corpus(num_proc=...) or `infolm idf --num-proc`.",
-                DeprecationWarning,
-            )
         if self.device is not None:
             check_device(self.device)
         object.__setattr__(self, "model_name_or_path", self._model())
@@ -252,7 +243,9 @@ class EncodingSettings(ModelSettings):
 
     best_of_references: ClassVar[str] = "min"
 
-    idf: IDFSetting = setting("references", allowed="True, False, a word, a path or an IDF")
+    idf: IDFSetting = setting(
+        "references", allowed="'references', 'separate', 'bundled', False, a path or an IDF"
+    )
     multi_reference: Literal["min", "max", "mean"] = "min"
 
     def __post_init__(self) -> None:
@@ -344,8 +337,8 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
         value = str(value)
         if value.lower() in IDF_WORDS:
             return IDF_WORDS[value.lower()]
-    path = BUNDLED_FOLDER / "idf.json" if value == BUNDLED else Path(value).expanduser()
-    if not path.is_file():
+    path = BUNDLED_FOLDER / "idf.json" if value == BUNDLED else os.path.expanduser(value)
+    if not os.path.isfile(path):
         hint = nearest(value, ("references", "separate", "none", BUNDLED), every=True)
         raise InputError(
             "idf must be a known word, an IDF or the path to a table saved by `infolm idf`, but "

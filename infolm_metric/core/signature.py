@@ -51,7 +51,7 @@ class Signature(str):
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Parse a signature string. Raise InputError if a field has no value.
+        """Parse a signature string. Raise InputError if a field has no colon.
 
         >>> Signature.parse("metric:infolm|model:a%7Cb").fields
         {'metric': 'infolm', 'model': 'a|b'}

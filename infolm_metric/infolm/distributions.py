@@ -35,7 +35,7 @@ Predictions = Iterator[tuple[Tensor, Tensor, Tensor]]
 
 # Logits aggregated per step, by device type. On a CPU, they should fit into the caches.
 ELEMENTS = {"cpu": 1 << 20, "cuda": 1 << 26}
-# Largest x for which exp(-x) is a normal number.
+# Limits of x up to which exp(-x) is a normal number.
 REPRESENTABLE = {torch.float32: 87.0, torch.float64: 700.0}
 
 
@@ -258,7 +258,7 @@ class Accumulator:
         return far
 
     def log_sums(self, text: int) -> Tensor:
-        """Take the logarithms of a text's sums, float64 [vocab]."""
+        """Remove a text's sums, and return their logarithms, float64 [vocab]."""
         log_sums = self._sums.pop(text).log()
         if text in self._log_space:
             log_sums = torch.logaddexp(log_sums, self._log_space[text])

@@ -1,4 +1,4 @@
-"""Masked language models, evaluated at the masked positions only."""
+"""Masked language models, evaluated at the requested positions only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MaskedLM(ModelWithHead):
     """A loaded masked language model in evaluation mode."""
 
     def logits(self, ids: Sequence[Tensor], positions: Sequence[Tensor]) -> Iterator[Tensor]:
-        """Yield the logits at the masked positions, context by context, [positions, vocab] each.
+        """Yield the logits at `positions`, context by context, [positions, vocab] each.
 
         Each tensor has at most `LOGITS_PER_BATCH` logits. `ids`, int64 [contexts, tokens] each, are
         groups of contexts of equal length. `positions` are int64 [contexts, masks] each.
@@ -73,7 +73,7 @@ class MaskedLM(ModelWithHead):
         return logits
 
     def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
-        """Return logits [contexts * masks, vocab]. The head runs at the masked positions only."""
+        """Return logits [contexts * masks, vocab]. The head runs at `positions` only."""
         model = self.model
         # Some heads multiply by the embeddings without a linear layer.
         rule = row_rule(model.get_input_embeddings().weight)

@@ -80,8 +80,8 @@ class Measure:
             number = numbers.get(name, math.inf)
             if not (parameter.accepts(number) and abs(number) <= LARGEST_PARAMETER):
                 raise InputError(
-                    f"{self.name} requires {name} to be {parameter.domain}, at most "
-                    f"{LARGEST_PARAMETER:g} in magnitude, such as 0.5, got {value!r}",
+                    f"{self.name} requires {name} ({parameter.domain}, magnitude at most "
+                    f"{LARGEST_PARAMETER:g}), got {value!r}. Set {name}=0.5, for example.",
                     setting=name,
                 )
         if self.accepts is not None and not self.accepts(**numbers):
@@ -108,8 +108,9 @@ def _alpha_bound(alpha: float) -> float:
 
 
 def _alpha_jensen_bound(alpha: float) -> float:
-    # (p/m)^a is convex and p/m lies in [0, 2], so the mean of (p/m)^a is at most 2^a / 2 for a > 0.
-    # For a < 0, (p/m)^a is infinite at p = 0.
+    # p/m lies in [0, 2] and has mean 1. (p/m)^a is convex for a > 1, so its mean is at most
+    # 2^a / 2, and concave for 0 < a < 1, so its mean is at least 2^a / 2. For a < 0, it is infinite
+    # at p = 0.
     if alpha <= 0.0 or alpha > 1000.0:  # 2^a would exceed float64
         return math.inf
     return math.expm1((alpha - 1.0) * math.log(2)) / (alpha * (alpha - 1.0))

@@ -162,14 +162,12 @@ class Plan(NamedTuple):
 
 
 def plan(
-    measure: str | Measure,
-    symmetrize: str = "jeffreys",
-    alpha: object = None,
-    beta: object = None,
+    measure: str | Measure, symmetrize: str = "jeffreys", alpha: object = None, beta: object = None
 ) -> Plan:
-    """Check a measure once. The arguments and errors are as in `compare`.
+    """Check a measure and its parameters, and return them for `compare_plans`.
 
-    `measure` is a `Measure`, its name or an alias. `symmetrize`, `alpha` and `beta` are checked.
+    `measure` is a `Measure`, its name or an alias. `symmetrize`, `alpha`, `beta` and the errors are
+    as in `compare`.
 
     >>> plan("kl", "jensen").bound
     0.6931...
@@ -213,7 +211,7 @@ def _normalize(name: str, log_p: Tensor) -> Tensor:
 
 
 def kl_divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
-    """Kullback-Leibler divergence, sum p log(p/q), in nats. The paper's "JS" with "jeffreys"."""
+    """Kullback-Leibler divergence, sum p log(p/q), in nats. With "jeffreys", the paper's "JS"."""
     return kl_terms(log_p, log_q).sum(-1)
 
 

@@ -110,11 +110,9 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
     def count_warnings(self, texts: Texts) -> Counter[str]:
         """Count texts, tokens, and the texts that cause each warning."""
         counts, settings = super().count_warnings(texts), self.settings
-        # The model never sees a single weighted token, which is masked. Interpolation adds it.
+        # If a single token has a weight, it is masked, so the score ignores it unless interpolated.
         if settings.masking == "token" and not settings.interpolation:
-            counts["one_token"] = sum(
-                int(np.isfinite(text.log_weights).sum()) == 1 for text in texts
-            )
+            counts["one_token"] = sum(int(np.isfinite(x.log_weights).sum()) == 1 for x in texts)
         return counts
 
     def view(self, text: WeightedText) -> TextView:
@@ -295,10 +293,7 @@ def sweep_grid(
     betas = axes.pop("beta", [base.beta])
     grid = [
         base.replace(
-            **dict(zip(axes, values, strict=True)),
-            information_measure=name,
-            alpha=alpha,
-            beta=beta,
+            **dict(zip(axes, values, strict=True)), information_measure=name, alpha=alpha, beta=beta
         )
         for values in itertools.product(*axes.values())
         for name in names

@@ -72,7 +72,7 @@ class InfoLMSettings(EncodingSettings):
                 raise InputError(
                     f"interpolation=1 needs a measure with an upper bound, got {name} with "
                     f"symmetrize={self.symmetrize!r}. Use a smaller interpolation, "
-                    "symmetrize='jensen' or a bounded measure such as fisher_rao_distance.",
+                    "symmetrize='jensen' (kl and renyi) or fisher_rao_distance.",
                     setting="interpolation",
                 )
 
@@ -95,15 +95,13 @@ class InfoLMSettings(EncodingSettings):
         return frozenset(("alpha", "beta", "symmetrize")) - used
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the signature fields, without the settings that no measure uses."""
+        """Return the signature fields. Unused settings and two default values are left out."""
         unused = set(self.unused)
         if not self.interpolation:
             unused.add("interpolation")
         if self.masking == "token":
             unused.add("masking")
-        return {
-            name: value for name, value in super().signature_fields().items() if name not in unused
-        }
+        return {k: v for k, v in super().signature_fields().items() if k not in unused}
 
     def baseline_settings(self) -> list[InfoLMSettings]:
         """Return settings with all measures, for uniform and for IDF weights.

@@ -21,14 +21,12 @@ def require(package: str) -> Iterator[None]:
     >>> with require("no-such-library"):
     ...     import no_such_library
     Traceback (most recent call last):
-    ImportError: no-such-library is required but not installed. Run: pip install no-such-library
+    ImportError: no-such-library is not installed. Run: pip install no-such-library
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ImportError(
-            f"{package} is required but not installed. Run: pip install {package}"
-        ) from error
+        raise ImportError(f"{package} is not installed. Run: pip install {package}") from error
 
 
 def check_one_score(settings: Settings) -> None:
@@ -60,7 +58,7 @@ def load_sample_scorer(name: str, settings: Mapping[str, Any]) -> Any:
 
 
 def present_references(name: str, references: object) -> list[str]:
-    """Return a row's references without blank and missing ones, or None if all are missing.
+    """Return a row's references without blank and missing texts. The list may be empty.
 
     `references` is a string, a list of strings or None. `name` is its name in messages. Raises
     InputError for other types.

@@ -41,7 +41,7 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
     `references` contains the document's references, or a single entry with the list of references.
     `predictions` is a list whose only entry is the output. `settings` are settings of the metric. A
     task uses the settings of its first document. Blank and missing references are left out. Raises
-    InputError if a text is not a string, or `predictions` has another length.
+    InputError if a text is not a string, or `predictions` is not a single text.
 
     >>> pass_through([["A cat.", "The cat."]], ["Cats."], idf=False)
     (['A cat.', 'The cat.'], 'Cats.', {'idf': False})
@@ -115,7 +115,8 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
 def _warn_about_missing(left_out: int) -> None:
     """Warn about documents without a reference."""
     if left_out:
-        warn_user(f"{left_out} documents have no reference and are left out of the score.")
+        subject = "1 document has" if left_out == 1 else f"{left_out} documents have"
+        warn_user(f"{subject} no reference, which is left out of the score.")
 
 
 def _register(

@@ -37,8 +37,8 @@ Names: TypeAlias = str | Sequence[str]
 class TrainerScores:
     """Scorers of one or several metrics, and the names of their scores in a Trainer.
 
-    Each metric takes the `settings` that it has. Raises InputError if a metric is unknown, if no
-    metric has a setting, or if a setting is invalid.
+    Each metric takes the `settings` that it has. Raises InputError if a metric is unknown, or if a
+    setting is invalid or belongs to none of the metrics.
 
     Attributes:
         scorers: the scorers. Their method `unload` frees the model.
@@ -72,8 +72,7 @@ class TrainerScores:
         if args.greater_is_better != better:
             warn_user(
                 f"greater_is_better={args.greater_is_better} keeps the checkpoint with the worst "
-                f"{name}. Set greater_is_better={better} or metric_for_best_model="
-                f"{self.metric_for_best_model!r} without greater_is_better."
+                f"{name}. Set greater_is_better={better}."
             )
         return name in self.directions
 
@@ -89,7 +88,7 @@ class TrainerScores:
 
 
 def score_keys(scorer: Scorer[Any]) -> dict[str, str]:
-    """Return score names by their names in a Trainer, which are two per score for a distance."""
+    """Map the names of scores in a Trainer to score names. A distance has two names."""
     metric, several = scorer.settings.metric, scorer.settings.several
     keys = {f"{metric}_{name}" if several else metric: name for name in scorer.settings.names}
     return keys if scorer.higher_is_better else keys | {f"{key}_loss": keys[key] for key in keys}
@@ -98,9 +97,9 @@ def score_keys(scorer: Scorer[Any]) -> dict[str, str]:
 class ComputeMetrics(TrainerScores):
     """Argument `compute_metrics` of a Seq2SeqTrainer that generates texts during evaluation.
 
-    An evaluation returns one float per metric, under the name of the metric. A distance is also
-    returned with the ending "_loss". The attributes are those of `TrainerScores`. Under torchrun,
-    the ranks divide the work.
+    An evaluation returns a float per score, named METRIC, or METRIC_SCORE if a metric has several.
+    A distance is also returned with the ending "_loss". `TrainerScores` has the attributes. Under
+    torchrun, the ranks divide the work.
 
     Args:
         tokenizer: tokenizer of the trained model, which decodes predictions and labels.
@@ -171,8 +170,7 @@ class GenerationCallback(TrainerScores, TrainerCallback):
     the metrics before the Trainer chooses the best checkpoint, and to `trainer.state.log_history`.
     To report them in another way, set `callback.log = trainer.log`. Pass the callback before an
     EarlyStoppingCallback. Training continues as without the callback, because the mode of the
-    model, the tokenizer and the random state do not change. The attributes are those of
-    `TrainerScores`.
+    model, the tokenizer and the random state do not change. `TrainerScores` has the attributes.
 
     Args:
         prompts: the prompts, a list of strings, or of conversations (lists of messages) for the
@@ -185,7 +183,8 @@ class GenerationCallback(TrainerScores, TrainerCallback):
 
     Raises:
         InputError: an argument is invalid. At the start of the training, if the model is divided
-            among the ranks (ZeRO-3, FSDP), so that a rank cannot generate alone.
+            among the ranks (ZeRO-3, FSDP), so that a rank cannot generate alone, or if a score
+            chooses the best checkpoint but is not computed at each evaluation.
     """
 
     def __init__(
@@ -211,7 +210,7 @@ class GenerationCallback(TrainerScores, TrainerCallback):
         """Check the arguments of the Trainer before the first step."""
         check_undivided(args, trainer["model"])
         if self.check_direction(args) and self.every > 1:
-            raise InputError(f"every must be 1 if it chooses the best checkpoint, got {self.every}")
+            raise InputError(f"every must be 1 if a score chooses checkpoints, got {self.every}")
 
     def on_evaluate(self, args: Any, state: Any, *_: object, **trainer: Any) -> None:
         """Generate and score texts, and add the scores to the metrics of the evaluation."""

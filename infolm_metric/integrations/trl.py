@@ -41,8 +41,8 @@ class Reward:
         `completions` are strings or lists of messages. Of messages, only the last one from the
         assistant is scored. Thinking is removed. The reference column contains a reference or a
         list of references for each completion. Blank and missing references are left out. Rows
-        without another reference get None, with which TRL skips a reward function. Raises
-        InputError if the column is missing, or a completion, reference or prompt has the wrong
+        with no reference left get None, with which TRL skips a reward function. Raises InputError
+        if the column is missing, lengths differ, or a completion, reference or prompt has the wrong
         type.
         """
         column = self.reference_column
@@ -72,7 +72,7 @@ class Reward:
                 warn_user(
                     f"{len(texts) - len(rows)} of {len(texts)} rows have no reference in "
                     f"the column {column!r}. Their reward is None. Remove these rows, or add "
-                    "references.",
+                    "references."
                 )
             if rows:
                 pairs = [texts[row] for row in rows], [groups[row] for row in rows]
@@ -102,6 +102,8 @@ def reward(
     >>> right > 0.7 > wrong
     True
     """
+    if not isinstance(scorer, Scorer):
+        raise InputError(f"scorer must be a scorer such as AnswerCheckScorer(), got {scorer!r:.60}")
     check_one_score(scorer.settings)
     if scorer.settings.idf_sides:
         raise InputError(
@@ -127,18 +129,17 @@ def _questions(prompts: object, size: int) -> list[str]:
     prompts = as_list("prompts", prompts)
     if len(prompts) != size:
         raise InputError(
-            f"prompts and completions must have the same length, got {len(prompts)} and {size}"
+            f"got {len(prompts)} prompts for {size} completions. Pass one prompt each."
         )
-    return [
-        _last_text(prompt, f"prompts[{row}]", ("user", None)) for row, prompt in enumerate(prompts)
-    ]
+    return [_last_text(x, f"prompts[{row}]", ("user", None)) for row, x in enumerate(prompts)]
 
 
 def completion_text(completion: object, name: str = "completion") -> str:
     """Return a completion's text: the string itself, or the text of the last assistant message.
 
     A message without a role counts as an assistant message. Images, reasoning, tool calls and other
-    parts that are not text are left out. `name` is the name of the completion in messages. Raises
+    parts that are not text are left out. Without an assistant message, the text is empty. `name` is
+    the name of the completion in messages. Raises
     InputError if the completion is neither a string nor a list of messages.
 
     >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])

@@ -36,7 +36,7 @@ LOCAL = "Convert the file, or score it without --engine ray."
 ROWS_PER_FILE = 1 << 14  # minimum number of rows in an output file, except for the last
 ROWS_PER_BLOCK = 1 << 10
 BLOCK_BYTES = 1 << 17  # bytes of a block. A block is the smallest unit of work for an actor
-# Reading without a CPU of its own is not fused with scoring: one actor would score each file.
+# Otherwise Ray would fuse reading and scoring, and a single actor would score each file.
 READING: Mapping[str, Any] = {"num_cpus": 0}
 
 
@@ -203,9 +203,7 @@ class _Worker:
         """The worker's run. Ray does not propagate errors from the constructor."""
         run = self.plan.scorer.prepare(corpus=self.statistics, baseline=self.plan.baseline)
         if difference := Signature(self.signature_fields).differences(run.signature):
-            raise InputError(
-                f"a worker differs from the driver: {difference}. Install equal versions."
-            )
+            raise InputError(f"a worker differs from the driver: {difference}. Use equal versions.")
         return run
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:

@@ -78,8 +78,8 @@ class JobRecord:
         """Check that the requested job has the same settings and the same input."""
         if changes := self.signature.differences(job.signature):
             raise InputError(
-                f"the settings differ from the settings of the job in {output}: {changes}. Use "
-                f"the same settings. {RESTART}"
+                f"the signature differs from the job in {output}: {changes}. Use the same "
+                f"settings, model and versions. {RESTART}"
             )
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise InputError(

@@ -60,7 +60,8 @@ class CombinedMetric:
             return ends
         if self.baseline:
             raise InputError(
-                f"combine_baseline {self.baseline}: its mean is the best score. Create it again."
+                f"combine_baseline must not have the best score as its mean, got {self.baseline}. "
+                "Create it from other texts."
             )
         if not all(map(math.isfinite, bounds)):
             raise BaselineNotFoundError(

@@ -40,7 +40,7 @@ Examples:
     >>> list(results["scores"])
     ['e', '-c', 'e-c']
 
-    In combination with another metric, with sources in place of references:
+    In combination with another metric:
 
     >>> results = menli.compute(
     ...     predictions=["It rained all day."],

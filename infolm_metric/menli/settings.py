@@ -58,11 +58,11 @@ class MENLISettings(NLISettings):
             is also accepted and used unchanged.
         nli_weight: weight of the NLI score in a combination, from 0 to 1. Default: 0.2.
         combine_model: model of the metric in combine_with: a folder, a name on the Hub, or
-            "bundled". None: its default.
+            "bundled". Default: bundled if the NLI model is bundled, else the metric's default.
         combine_layers: layers of baryscore, or layer of bertscore, in combine_with. None: the
             default.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
-            baseline. None: the package's baseline.
+            baseline. Default: the package's baseline or, without one, the metric's bounds.
 
     >>> MENLISettings(formula=["e", "e-c"]).names
     ('e', 'e-c')
@@ -101,7 +101,8 @@ class MENLISettings(NLISettings):
                 if getattr(self, name) is not None:
                     raise InputError(
                         f"{name} requires a combination with another metric, got "
-                        f"{getattr(self, name)!r} without combine_with. Add combine_with.",
+                        f"{getattr(self, name)!r} without combine_with. Set it to 'infolm', for "
+                        "example.",
                         setting=name,
                     )
         if self.nli_weight is not None:
@@ -159,8 +160,9 @@ class MENLISettings(NLISettings):
         """Settings of the metric to combine with, or None.
 
         A metric selected by name uses idf=False, so that a pair's score does not depend on other
-        pairs. It inherits the runtime settings, and the bundled model if the NLI model is bundled.
-        `combine_model` and `combine_layers` override its model and layers.
+        pairs. It inherits device, dtype, batch_size, reuse_memory, long_text="error", and the
+        bundled model if the NLI model is bundled. `combine_model` and `combine_layers` override its
+        model and layers.
 
         >>> MENLISettings(combine_with="infolm").other.idf
         False
@@ -204,7 +206,7 @@ class MENLISettings(NLISettings):
         )
 
     def without_reuse(self) -> MENLISettings:
-        """Return these settings without caches, neither its own nor the other metric's."""
+        """Return these settings without its own cache and the other metric's cache."""
         settings = super().without_reuse()
         if isinstance(self.combine_with, Settings):  # otherwise, the other metric inherits 0 bytes
             settings = settings.replace(combine_with=self.combine_with.without_reuse())
@@ -214,7 +216,7 @@ class MENLISettings(NLISettings):
         """Return the signature fields, including a combination's fields if there is one."""
         fields = super().signature_fields() | {"direction": self.resolved_direction}
         for name in ("combine_with", "nli_weight", "combine_baseline"):
-            fields.pop(name)  # the scorer adds the values in use
+            fields.pop(name)  # the values in use are added below, and the baseline by the run
         if self.other_name is not None:
             fields |= {"nli_weight": self.weight, "combine_with": self.other_name}
         return fields | ({"against": SOURCE} if self.task == SOURCE else {})

@@ -261,7 +261,7 @@ def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[
 def format_cell(cell: Agreement) -> str:
     """Format a value and its interval, if there is one. An undefined value becomes a dash.
 
-    The length given length, which is never defined, is left empty.
+    The partial correlation of the length given itself, which is undefined, is left empty.
 
     >>> format_cell(Agreement("m", "c", "system", "pearson", 0.5, 0.25, 0.75))
     '0.500 [0.25, 0.75]'

@@ -201,7 +201,7 @@ def check_finite(name: str, scores: np.ndarray) -> None:
 
 
 def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
-    """Drop the samples in which a system has no score, and return their number.
+    """Return the grids without samples in which a system has no score, and how many these are.
 
     In grids of shape [texts], texts with a missing score are dropped. The result is [texts, 1].
     """
@@ -214,7 +214,8 @@ def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
     columns = present.all(0)
     if not columns.any():
         raise InputError(
-            "no sample has scores for every system. Remove the rows of systems that lack scores."
+            "no sample has scores for every system. Use the same ids for all systems, or remove "
+            "systems that lack scores."
         )
     return [grid[:, columns] for grid in grids], int((~columns).sum())
 

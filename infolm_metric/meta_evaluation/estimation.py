@@ -41,7 +41,7 @@ class MeanEstimate:
 
     Attributes:
         rated: number of rows with a human score.
-        rows: number of all rows.
+        rows: total number of rows.
         ratings: mean of the ratings alone.
         estimate: the prediction-powered estimate.
         metric_weight: lambda of PPI++, in units of the human score per unit of the metric.
@@ -69,7 +69,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     without changing its width.
 
     The estimate equals the mean of the ratings if no slope can be used, as with fewer than 3
-    ratings, equal metric scores, or no unrated rows. If all ratings are equal, the interval is
+    ratings, equal metric scores, or no unrated rows. If all ratings are equal, both intervals are
     NaN. Raises InputError if the arrays differ in shape, or a metric score is not finite.
 
     >>> random = np.random.default_rng(0)

@@ -123,7 +123,7 @@ def read_ratings(
         or systems, the sample ids are the row numbers.
 
     Raises:
-        InputError: a column is missing or has a similar name, a score is not a finite number, two
+        InputError: a column is missing or misspelled, a score is not a finite number, two
             rows have the same system and sample, there are fewer than two systems or samples, or
             all scores of a criterion or metric are equal.
 
@@ -319,7 +319,7 @@ def parse_score(where: str, column: str, value: Any) -> float:
 
 
 def check_varies(name: str, values: npt.ArrayLike) -> None:
-    """Check that at least two values differ, without NaN.
+    """Check that at least two values differ, ignoring NaN.
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):

@@ -95,9 +95,9 @@ class ModelFiles:
                 reason = f"{WEIGHTS_NAME} is damaged, or contains objects that could run code"
             raise OSError(
                 f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. "
-                f"Weights are in {SAFE_WEIGHTS_NAME} or {WEIGHTS_NAME}. {self.architecture.remedy} "
-                f"Offline, use a folder or the bundled model (model_name_or_path={BUNDLED!r}"
-                f", or for all calls INFOLM_MODEL={BUNDLED} and INFOLM_NLI_MODEL={BUNDLED})."
+                f"Weights must be in {SAFE_WEIGHTS_NAME} or {WEIGHTS_NAME}. "
+                f"{self.architecture.remedy} Offline, use a folder or the bundled model: "
+                f"model_name_or_path={BUNDLED!r}, or INFOLM_MODEL={BUNDLED} for all calls."
             ) from error
 
 
@@ -138,9 +138,9 @@ class Checkpoint(ModelFiles):
 
     @cached_property
     def baseline_identity(self) -> str:
-        """Hash of the weights, if the package has baselines for them, or else the identity.
+        """Hash of the weights of all-mpnet-base-v2, or the identity of any other model.
 
-        The baselines also apply to a copy of the model in a folder.
+        The package's baselines therefore also apply to a copy of all-mpnet-base-v2 in a folder.
         """
         if self.config.model_type == "mpnet" and self.weight_files:
             with self.weight_files[0].open("rb") as stream:
@@ -216,14 +216,20 @@ def _download(name: str, revision: str | None) -> str:
 
 def open_checkpoint(name: str, revision: str | None, architecture: Architecture) -> Checkpoint:
     """Load the tokenizer and configuration of a model, without its weights."""
-    if name == BUNDLED and revision is not None:
+    folder = architecture.folder if name == BUNDLED else Path(os.path.expanduser(name))
+    is_folder = os.path.isdir(folder)
+    if is_folder and revision is not None:
         raise InputError(
-            f"model_name_or_path={name!r} does not support revisions, but got model_revision="
-            f"{revision!r}. Omit model_revision."
+            f"model_revision is for models on the Hub, got {revision!r} with {name!r}. Omit it.",
+            setting="model_revision",
+        )
+    if not is_folder and (name.startswith((".", os.sep, "~")) or os.path.isfile(folder)):
+        raise OSError(
+            f"cannot load the model {name!r}: there is no such folder. Check the name or path. "
+            f"Offline, use model_name_or_path={BUNDLED!r}."
         )
     files, commit = ModelFiles(name, revision, architecture), None
-    folder = architecture.folder if name == BUNDLED else Path(name).expanduser()
-    if not folder.is_dir():
+    if not is_folder:
         with _silenced_transformers():  # and the Hub's progress bar
             folder = Path(files.fetch(_download, name, revision))
         commit = folder.name
@@ -334,8 +340,9 @@ def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "")
 
 
 def choose_device(weights: int) -> torch.device:
-    """Return the current GPU if a model of `weights` bytes fits, else the CPU with a warning.
+    """Return the current GPU if a model of `weights` bytes fits, else the CPU.
 
+    If there is a GPU, but too little of its memory is free, a warning says so.
     Scripts started by accelerate or torchrun set the current GPU of each rank. Memory that PyTorch
     has reserved counts as used, because the next training step needs it.
     """
@@ -345,7 +352,7 @@ def choose_device(weights: int) -> torch.device:
             return torch.device("cuda", torch.cuda.current_device())
         warn_user(
             f"only {free >> 20} of {total >> 20} MiB of GPU memory are free. Falling back "
-            "to the CPU (slower). Set device='cuda' to use the GPU anyway.",
+            "to the CPU (slower). Set device='cuda' to use the GPU anyway."
         )
     return torch.device("cpu")
 

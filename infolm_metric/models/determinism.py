@@ -44,7 +44,7 @@ class RowRule:
     def apply(
         self, rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None
     ) -> Tensor:
-        """Apply `linear` to `rows`, [rows, in] -> [rows, out], with padded rows in `out`."""
+        """Apply `linear` to `rows`, [rows, in] -> [rows, out]. `out` has padded rows."""
         count, total = len(rows), self.padded(len(rows))
         if total > count:
             rows = F.pad(rows, (0, 0, 0, total - count))

@@ -45,7 +45,7 @@ ENCODER = Architecture(
     fits=is_encoder,
     unfit="but this metric needs an encoder-only model (bidirectional attention) that specifies "
     "its number of layers (num_hidden_layers)",
-    remedy='Choose an encoder such as "google-bert/bert-base-uncased", any sentence encoder, '
+    remedy='Choose an encoder such as "google-bert/bert-base-uncased", most sentence encoders, '
     'or "bundled".',
     part="encoder",
     attention="eager",  # batch-invariant, unlike fused attention
@@ -67,7 +67,7 @@ class Encoder(ModelWithHead):
             else:
                 parts = [self._full_model_states(group, layers) for group in ids]
                 states = [torch.cat(rows) for rows in zip(*parts, strict=True)]
-        # Apple GPUs lack float64, which all following computations use.
+        # Apple GPUs lack float64, which BaryScore uses to average the states.
         return [rows.to(float64_device(self.device)) for rows in states]
 
     def _full_model_states(self, ids: Tensor, layers: Sequence[int]) -> list[Tensor]:

@@ -118,9 +118,10 @@ def join_pairs(
 ) -> Iterator[JoinedPair]:
     """Join each premise with its hypothesis. The longer text is truncated first.
 
-    Fast tokenizers also return the removed parts of both texts in all combinations, which can take
-    gigabytes of memory. Their pairs are therefore truncated here, in the same way as tokenizers
-    0.22 and 0.23.3, but tokenizers 0.23.1 and 0.23.2 divide an odd number of tokens differently.
+    If fast tokenizers truncate, they also return the removed parts of both texts in all
+    combinations, which can take gigabytes of memory. Their pairs are therefore truncated here, in
+    the same way as tokenizers 0.22 and 0.23.3, but tokenizers 0.23.1 and 0.23.2 divide an odd
+    number of tokens differently.
     """
     encoded = tokenizer(
         [premise.strip() for premise, _ in pairs],
@@ -159,9 +160,9 @@ class NLIModel(ModelWithHead):
     def probabilities(
         self, pairs: Sequence[JoinedPair], labels: Labels, rows: int | None = None
     ) -> Tensor:
-        """Return e, n and c for each pair, float64 [pairs, 3]. With two labels, n and c are 0.
+        """Return the probabilities of entailment, neutral and contradiction, float64 [pairs, 3].
 
-        `rows` is the number of pairs per pass.
+        With two labels, the last two are 0. `rows` is the number of pairs per pass.
         """
         probabilities = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         outputs = [labels.entailment, labels.neutral, labels.contradiction]
@@ -210,7 +211,7 @@ class NLIModel(ModelWithHead):
 
 
 def load_nli(checkpoint: Checkpoint, settings: NLISettings) -> NLIModel:
-    """Load a checkpoint's model, and check that all of its weights are trained.
+    """Load a checkpoint's model, and check that the checkpoint has all of its weights.
 
     Warn if the model misclassifies simple pairs or copies of factual sentences.
     """
@@ -230,6 +231,6 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings) -> NLIModel:
             f"the model {checkpoint.name!r} does not classify {premise!r} and {hypothesis!r} as "
             f"{label}. Its outputs are interpreted as {outputs}. If the labels are wrong, pass "
             "their names in output order as `labels`. Otherwise, choose another model if scores of "
-            "identical texts and of small differences matter.",
+            "identical texts and of small differences matter."
         )
     return model

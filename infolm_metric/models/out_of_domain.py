@@ -61,6 +61,4 @@ def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray | None)
     """Count texts, int64 [tokens] each, that are not English prose. 0 if `weights` is None."""
     if weights is None:
         return 0
-    return sum(
-        len(tokens) >= FEWEST and int(weights[tokens].sum()) > MAX_EVIDENCE for tokens in texts
-    )
+    return sum(len(ids) >= FEWEST and int(weights[ids].sum()) > MAX_EVIDENCE for ids in texts)

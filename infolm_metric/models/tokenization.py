@@ -40,11 +40,11 @@ class Template:
 class Window:
     """Part of a long text that fits the model.
 
-    Windows overlap, but each maskable token of the text is encoded in only one window.
+    Windows overlap, but each token of the text is used in only one window.
     """
 
     ids: np.ndarray  # int64 [tokens]
-    indices: np.ndarray  # of the tokens among the text's maskable tokens, int64 [indices]
+    indices: np.ndarray  # of the tokens among the tokens of the text, int64 [indices]
     positions: np.ndarray  # of these tokens in `ids`, int64 [indices]
 
 
@@ -159,7 +159,7 @@ class WeightedText:
 
     @property
     def position_weights(self) -> np.ndarray:
-        """Log weights of the positions. An empty text has one, a single mask."""
+        """Log weights of the positions. An empty text has one position, a mask."""
         return self.log_weights if len(self.log_weights) else np.zeros(1)
 
     @classmethod

@@ -31,7 +31,7 @@ GOVERNORS = frozenset(WORD_LISTS["governing"])
 # Prepositions that can follow any participle, such as "in" ("painted in") but not "up".
 PARTICIPLE_PREPOSITIONS = words.PREPOSITIONS.difference(WORD_LISTS["particles"])
 POOLS = {"NOUN": WORD_LISTS["nouns"], "VERB": WORD_LISTS["verbs"], "ADJ": WORD_LISTS["adjectives"]}
-MAX_DROPPED = 0.2  # maximum fraction of words that are dropped
+MAX_DROPPED = 0.2  # maximum of the drawn fraction of words, before rounding
 MIN_WORDS = 5  # minimum number of words in a text from which words are dropped
 MIN_DISTINCT_WORDS = 4  # minimum number of distinct words in a text that is shuffled
 
@@ -132,7 +132,7 @@ def replace_name(text: str, random: Random) -> str | None:
 
 
 def drop_words(text: str, random: Random) -> str | None:
-    """Drop 1% to 20% of the words, including at least one content word."""
+    """Drop about 1% to 20% of the words, including at least one content word."""
     tokens = text.split()
     targets = [index for index, word in enumerate(tokens) if word.lower() not in FUNCTION_WORDS]
     if len(tokens) < MIN_WORDS or not targets:
@@ -303,7 +303,7 @@ class Attack:
 
     Attributes:
         kind: "adequacy" (changes the meaning) or "fluency" (damages the language).
-        rule: function that attacks a text. It returns None if the attack does not apply.
+        rule: function that attacks a text. If it does not apply, it returns None or the same text.
     """
 
     kind: str

@@ -25,7 +25,7 @@ class Item:
     string.
 
     Attributes:
-        id: the id of the item. By default, the number of its first row.
+        id: the id of the item. `read_items` numbers items without an id by their first rows.
         references: the distinct references.
         paraphrase: another text with the same meaning, or None.
     """
@@ -100,7 +100,7 @@ def make_cases(
     """Attack every reference of `items` and return the cases in the order of `ATTACKS`.
 
     References to which an attack does not apply are skipped. The paraphrase of a reference is the
-    item's paraphrase, or else the item's other reference with the fewest words in common.
+    item's paraphrase, or else the item's other reference with the least similar word sequence.
 
     `attacks` are names in `ATTACKS` (default: all). The same `seed`, a whole number >= 0, gives the
     same cases. `per_attack` is the maximum number of cases per attack, >= 1 (default: no limit).
@@ -159,16 +159,10 @@ def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
 def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
     if "attack" not in row:
         raise InputError(f"{where}: no column 'attack'. Create cases with `infolm attack FILE`.")
-    check_known(f"attack in {where}:", row["attack"], list(ATTACKS))
-    return AttackCase(
-        id=str(row.get("id") or where),
-        attack=row["attack"],
-        kind=ATTACKS[row["attack"]].kind,
-        anchor=str(_parse_text(where, row, "anchor")),
-        paraphrase=_parse_text(where, row, "paraphrase", optional=True),
-        adversary=str(_parse_text(where, row, "adversary")),
-        paraphrase_adversary=_parse_text(where, row, "paraphrase_adversary", optional=True),
-    )
+    name, columns = row["attack"], ("anchor", "paraphrase", "adversary", "paraphrase_adversary")
+    check_known(f"attack in {where}:", name, list(ATTACKS))
+    texts: Any = {x: _parse_text(where, row, x, optional="paraphrase" in x) for x in columns}
+    return AttackCase(str(row.get("id") or where), name, ATTACKS[name].kind, **texts)
 
 
 def _parse_text(

@@ -134,7 +134,7 @@ def object_follows(text: Text, index: int) -> bool:
 
 
 def is_participle(word: str) -> bool:
-    """Return whether a word can only be a past participle, unlike "run", which is also a noun."""
+    """Return True for a past participle that is neither a noun nor a base form, unlike "run"."""
     lemmas = lemmas_by_pos(word)
     verb = lemmas.get("VERB", word)
     return verb != word and "NOUN" not in lemmas and word in inflect(verb, "VBN")

@@ -100,7 +100,7 @@ DETERMINERS = frozenset(WORD_LISTS["determiners"])
 PREPOSITIONS = frozenset(WORD_LISTS["prepositions"])
 SUBJECTS, MODALS = frozenset(WORD_LISTS["subjects"]), frozenset(WORD_LISTS["modals"])
 BE, HAVE, DO = {"is", "are", "was", "were"}, {"has", "have", "had"}, {"do", "does", "did"}
-# Words that no attack replaces.
+# Words that the attacks noun, verb, adj and add do not select.
 FUNCTION_WORDS = (DETERMINERS | PREPOSITIONS | SUBJECTS | MODALS | BE | HAVE | DO).union(
     WORD_LISTS["other_function_words"]
 )

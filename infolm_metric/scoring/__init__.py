@@ -1,1 +1,1 @@
-"""Scorers and runs: what computes the scores of pairs, for all metrics."""
+"""Base classes of scorers and their runs, for one process, several ranks and `evaluate`."""

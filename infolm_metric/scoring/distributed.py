@@ -58,9 +58,10 @@ def distributed_score(
     """Score pairs on all ranks and return the result for the whole corpus.
 
     Every rank of `group` (default: all ranks) must call this function with the same settings. Other
-    arguments are as in `Scorer.score`. The result is the same as when a single process scores all
-    pairs. Without `torch.distributed`, the function is equivalent to `scorer.score`. Each rank
-    waits for the slowest rank, up to the `timeout` with which `torch.distributed` was initialized.
+    arguments are as in `Scorer.score`, without `verbose`. The result is the same as when a single
+    process scores all pairs. Without `torch.distributed`, the function is equivalent to
+    `scorer.score`. Each rank waits for the slowest rank, up to the `timeout` with which
+    `torch.distributed` was initialized.
 
     With `ranks="share"` (default), each rank passes different pairs, possibly none. The result
     contains the pairs in the order of the ranks, so a list that was divided with slices or
@@ -72,6 +73,7 @@ def distributed_score(
 
     Raises:
         InputError: an argument is invalid (checked before loading the model).
+        OSError: the model cannot be found.
         RuntimeError: another rank failed (the message names it), or there are several processes
             but `torch.distributed` is not initialized.
 
@@ -175,13 +177,12 @@ def _check_summaries(summaries: list[_RankSummary], ranks: str) -> None:
                 f'{first.counts.total()} pairs on rank 0. Use ranks="share" for different pairs.'
             )
     if not any(summary.counts for summary in summaries):
-        raise InputError(
-            "predictions and references are empty on every rank. Pass at least one pair."
-        )
+        raise InputError("predictions and references are empty on every rank. Pass a pair.")
     if ranks == "share" and all(same):
         warn_user(
             f"ranks 0 to {last} have the same {first.counts.total()} pairs, and every rank's pairs "
-            'are counted. If each rank has all pairs, as after gathering, use ranks="same".'
+            'are counted. If each rank has all pairs, as after gathering, use ranks="same", '
+            "or, in torchmetrics, give each rank different texts."
         )
 
 

@@ -69,11 +69,11 @@ class EncodingRun(ModelRun[E]):
 
     scorer: EncodingScorer[E]
 
-    # Implemented by a metric.
+    # Defined by a metric.
 
     @abstractmethod
     def encode(self, texts: Texts) -> Encodings:
-        """Encode each distinct text once, and return the encodings by text key."""
+        """Encode each distinct text once. Return the encodings by the keys that `compare` uses."""
 
     @abstractmethod
     def compare(
@@ -85,7 +85,7 @@ class EncodingRun(ModelRun[E]):
 
     @property
     def tokenize(self) -> Tokenize:
-        """Function that tokenizes texts and truncates them to the maximum length.
+        """Function that tokenizes texts and applies `max_length` and `long_text`.
 
         It does not refer to the scorer, which processes would copy.
         """

@@ -180,6 +180,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             InputError: an argument is invalid (checked before loading the model). Added
                 pairs are kept.
             OSError: the model cannot be found.
+            RuntimeError: another rank failed, or `torch.distributed` is not initialized.
         """
         added = list(self._added)  # another thread may add more pairs meanwhile
 

@@ -65,9 +65,9 @@ class NLIRun(ModelRun[N]):
     overhead: int
 
     def probabilities(self, pairs: Sequence[TextPair]) -> np.ndarray:
-        """Return e, n and c for each premise and hypothesis, float64 [pairs, 3].
+        """Return the probabilities of entailment, neutral and contradiction, float64 [pairs, 3].
 
-        Identical pairs are encoded once.
+        `pairs` are premises and hypotheses. Identical pairs are encoded once.
         """
         settings, models = self.settings, self.scorer.models
         model = models.model(settings)

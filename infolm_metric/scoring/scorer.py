@@ -74,7 +74,10 @@ class Scorer(ABC, Generic[S]):
     def __init__(self, settings: S | None = None, **changed: object) -> None:
         settings = self.settings_type() if settings is None else settings
         if not isinstance(settings, self.settings_type):
-            raise InputError(f"settings must be {self.settings_type.__name__}, got {settings!r}")
+            raise InputError(
+                f"settings must be {self.settings_type.__name__}, got {settings!r}. Pass settings "
+                "by keyword, such as model_name_or_path='bundled'."
+            )
         self.settings = settings.replace(**changed)
         self.lock = threading.RLock()  # one call at a time, because calls share the model and cache
         self.unload()
@@ -103,8 +106,10 @@ class Scorer(ABC, Generic[S]):
             **changed: override the scorer's settings for this call.
 
         Returns:
-            A mapping with the mean score under the metric's name, the "scores" of all pairs,
-            "higher_is_better", "signature" and "warnings".
+            A `Result`, which is a mapping with the mean score under the metric's name, the "scores"
+            of all pairs, "higher_is_better", "signature" and "warnings". For a list of score names,
+            mean and scores are dictionaries. With a baseline, it also has "rescaled",
+            "rescaled_scores" and "baseline".
 
         Raises:
             InputError: an argument is invalid (checked before loading the model).
@@ -182,7 +187,8 @@ class Scorer(ABC, Generic[S]):
         inputs = {"candidates": candidates, "references": references}
         texts = {side: check_texts(side, column, least=1) for side, column in inputs.items()}
         if len(settings.names) > 1:
-            raise InputError(f"matrix needs one score name, got {', '.join(settings.names)}")
+            names = ", ".join(settings.names)
+            raise InputError(f"{settings.names_field} must be one name, got {names}")
         rows, columns = texts.values()
         pairs = Pairs.of((text, [other]) for text in rows for other in columns)
         with self.lock:
@@ -252,10 +258,10 @@ class Scorer(ABC, Generic[S]):
                     )
         return Baseline(stats)
 
-    # Implemented by a metric.
+    # Defined or replaced by a metric.
 
     def make_run(self, settings: S, baseline: Baseline | None) -> Run[S]:
-        """Return a run without corpus statistics. The lock is held."""
+        """Return a run without corpus statistics. The caller holds the lock."""
         return self.run_type(scorer=self, settings=settings, baseline=baseline)
 
     def bounds(self, settings: S, name: str) -> tuple[float, float]:
@@ -301,7 +307,8 @@ class ModelScorer(Scorer[M]):
 class Run(ABC, Generic[S]):
     """One call of a scorer, resolved once.
 
-    Methods take the scorer's lock. A run remains valid when the scorer is used for other calls.
+    `score` and `count` take the scorer's lock. A run remains valid when the scorer is used for
+    other calls.
 
     Attributes:
         scorer: the scorer, which holds the model.
@@ -438,9 +445,10 @@ class Run(ABC, Generic[S]):
             return {}
 
     def percentiles(self, pairs: Pairs, scores: Mapping[str, Sequence[float]]) -> Counter[str]:
-        """Add up the percentiles of scores among unrelated texts, in thousandths, and the tokens.
+        """Return the sums of percentiles among unrelated texts, in thousandths, and of tokens.
 
-        The result is empty if no baseline matches.
+        The keys are "percentile_NAME" for each score, and "pair_tokens". The result is empty if no
+        baseline with lengths matches.
         """
         stats = self.unrelated(set(pairs.counts))
         if not stats or not all(each.bins for part in stats.values() for each in part.values()):
@@ -479,11 +487,11 @@ class Run(ABC, Generic[S]):
         # Maxima, because a combined metric has counted the same pairs.
         return Counter(counts) | corpus
 
-    # Implemented by a metric.
+    # Defined or replaced by a metric.
 
     @abstractmethod
     def score_chunk(self, pairs: Pairs) -> ChunkScores:
-        """Score a chunk of pairs. The lock is held."""
+        """Score a chunk of pairs. The caller holds the lock."""
 
     def count(
         self, texts: Mapping[str, Iterable[str]], num_proc: int | None = None
@@ -517,9 +525,9 @@ class Run(ABC, Generic[S]):
         return {}
 
     def default_fields(self) -> set[str]:
-        """Return the names of the signature fields whose values are the model's defaults."""
+        """Return the names of the signature fields whose values are the defaults for this model."""
         model = {k: v for k, v in vars(self.settings).items() if k == "model_name_or_path"}
-        # Fields of the model have the names of their settings. Others depend on several settings.
+        # vars() has the fields that the run adds, and signature_fields() the derived fields.
         values, defaults = (
             vars(settings) | settings.signature_fields()
             for settings in (self.settings, type(self.settings)(**model))
@@ -552,7 +560,7 @@ class ModelRun(Run[M]):
 def score_systems(
     scorer: Scorer[S], settings: S, pairs: Pairs, texts: int, verbose: bool = False
 ) -> tuple[Run[S], Result]:
-    """Score the texts of several systems with the same token weights, and issue warnings.
+    """Score the texts of several systems with the same token weights. Return run and result.
 
     `pairs` contains `texts` pairs of each system, with the same references in the same order.
     """

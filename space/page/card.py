@@ -21,7 +21,7 @@ Results = Mapping[str, Answer | BaseException | float]
 
 
 def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool = False) -> str:
-    """Return the rule of the sentence about all verdicts, a name in texts.toml.
+    """Choose the sentence about all verdicts. Return its name in texts.toml.
 
     `tones` are the tones of the metrics with a verdict. The verdict of answer_check counts only for
     an LLM's answer, and `mentioned` is True if the answer contains the reference.

@@ -116,7 +116,7 @@ def _restore(demo: gr.Blocks, inputs: list[Any]) -> None:
 def compare_step_by_step(
     candidate: str, references: list[str], settings: dict[str, Any], opened: str, keep: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield the card after each step, finally with the sentence, and the explained metric.
+    """Yield the card and the explained metric after each step. The last card has the sentence.
 
     `opened` is the metric that was explained before. If not `keep`, it may change.
     """

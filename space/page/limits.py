@@ -39,14 +39,14 @@ def at_most(template: str, count: int, limit: int, remedy: str = "Shorten it.") 
 
 
 def check_group(position: str, references: Sequence[str], texts: Sequence[str]) -> None:
-    """Raise InputError if there are too many references, or if a text is too long."""
+    """Check the number of references and the lengths of the texts."""
     at_most(f"{position} has {{}} references", len(references), MAX_REFERENCES, "Remove some.")
     for text in texts:
         at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
 
 
 def check_tokens(counts: Sequence[int], limit: int, remedy: str = "Shorten it.") -> None:
-    """Raise InputError if `counts`, the tokens of candidate and references, exceed the limits."""
+    """Check the token counts of candidate and references against the limits."""
     at_most("the candidate has {} tokens", counts[0], limit, remedy)
     at_most("a reference has {} tokens", max(counts[1:]), limit, remedy)
     at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, remedy)

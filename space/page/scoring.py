@@ -23,7 +23,7 @@ from .workers import LONG, SHORT, Worker, token_counts
 
 KEPT_ANSWERS = 64  # so that a changed setting only affects the metrics that have it
 EXPECTED_ERRORS = (InputError, OSError)  # invalid input. Other errors are bugs.
-ANSWER_WORDS = 5  # of a reference, up to which a longer candidate is an LLM's answer
+ANSWER_WORDS = 5  # maximum length of a reference whose longer candidate counts as an answer
 
 
 def refusal(error: BaseException) -> gr.Error:
@@ -159,7 +159,7 @@ def plan_job(
     group, counts = check_texts(candidate, references)
     if metric == "infolm" and settings.get("masking") != "none":
         limit = limits.INFOLM_TOKENS[settings["model_name_or_path"]]
-        remedy = "Shorten it, or set masking='none', which is another metric."
+        remedy = "Shorten it, or set masking='none', which computes another metric."
         limits.check_tokens(counts, limit, remedy)
         worker = LONG if max(counts) > limits.SHORT_TOKENS else SHORT
     job = metric, candidate, tuple(group), tuple(settings.items())

@@ -53,7 +53,7 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
     Traceback (most recent call last):
     infolm_metric.InputError: unknown setting of infolm: 'device'. Known: ...
     """
-    check_known("metric", metric, SCORERS, every=True)
+    check_known("metric", metric, list(SCORERS), every=True)
     controls = {name: x for name, x in CONTROLS.items() if metric in x.metrics}
     chosen = _check_names(settings, controls, f"unknown setting of {metric}:")
     for name, value in chosen.items():  # before the settings, which may read a file
@@ -70,7 +70,7 @@ def check_settings(metric: str, settings: Mapping[str, Any] | None) -> dict[str,
 
 
 def divide_settings(settings: Any) -> dict[str, dict[str, Any]]:
-    """Return the settings of each metric among the settings of all metrics.
+    """Return the given settings by metric, each metric with the settings that it has.
 
     >>> divide_settings({"idf": False})["menli"], divide_settings({"idf": False})["infolm"]
     ({}, {'idf': False})

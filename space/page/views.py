@@ -24,7 +24,9 @@ DIRECTIONS = {
 # sentence pairs, by 83% of the pairs that differ in a negation, and by 81% of the pairs that differ
 # in a number.
 CONTRADICTION = 0.8
-ENGLISH = IDF.load(BUNDLED_FOLDER / "idf.json").weights  # of the vocabulary of all models
+ENGLISH = IDF.load(
+    BUNDLED_FOLDER / "idf.json"
+).weights  # IDF of the vocabulary of the bundled models
 FUNCTION_WORDS = 2.0  # IDF in English texts up to which words are not shown: "an", "as", "on"
 SHOWN_WORDS = 8  # predicted words shown per text
 GUESSES = 5  # predicted words shown per masked token

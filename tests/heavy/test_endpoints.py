@@ -25,9 +25,7 @@ CLIENTS = int(os.environ.get("SPACE_CLIENTS", "10"))
 
 @pytest.fixture(scope="module")
 def scorers():
-    return {
-        name: metric.scorer_type()(model_name_or_path="bundled") for name, metric in METRICS.items()
-    }
+    return {k: metric.scorer_type()(model_name_or_path="bundled") for k, metric in METRICS.items()}
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def test_worker_with_different_settings_is_rejected():
 
     fields = {**ToyScorer().signature().fields, "size": "9"}
     worker = _Worker(Plan(ToyScorer(), None, (None, ()), dict, None), fields, CorpusStatistics())
-    with pytest.raises(InputError, match="the driver: size is 1 instead of 9. Install"):
+    with pytest.raises(InputError, match="the driver: size is 1 instead of 9. Use equal"):
         worker(Table.from_pylist(ROWS))
 
 
@@ -140,9 +140,7 @@ INVALID = [
 
 @pytest.mark.parametrize(("arguments", "message"), INVALID)
 def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
-    write_lines(
-        Path("mixed.jsonl"), [{**row, "x": [row["id"], "a"][row["id"] % 2]} for row in ROWS]
-    )
+    write_lines(Path("mixed.jsonl"), [{**x, "x": [x["id"], "a"][x["id"] % 2]} for x in ROWS])
     write_lines(Path("surrogate.jsonl"), [{**row, "x": "\ud800"} for row in ROWS])
     tables = {"pairs": ROWS, "old": [{**row, "infolm": 0.5} for row in ROWS]}
     tables["wrong"] = [{**ROWS[0], "prediction": 5}]

@@ -99,9 +99,7 @@ def test_trainer_logs_the_metric_and_keeps_the_best_checkpoint(
 def test_scores_of_the_callback_on_two_processes_choose_the_checkpoint(run, tmp_path):
     run("train_decoder.py", *TWO_RANKS)
     state = json.loads((tmp_path / "state.json").read_text())
-    scores = {
-        entry["step"]: entry["eval_infolm"] for entry in state["log"] if "eval_infolm" in entry
-    }
+    scores = {x["step"]: x["eval_infolm"] for x in state["log"] if "eval_infolm" in x}
     assert len(scores) == 4 and min(scores.values()) < max(scores.values())
     assert state["best"] == min(scores.values())
     assert state["checkpoint"] == f"checkpoint-{min(scores, key=scores.get)}"

@@ -81,9 +81,7 @@ def test_several_metrics_are_correlated_in_one_table(correlate):
     directions = {name: entry["higher_is_better"] for name, entry in report["metrics"].items()}
     assert directions == {"infolm": False, "toy": True}
     alone = json.loads(correlate("rows.jsonl", "--metric", "toy", "--json"))
-    toy = [
-        [cell for cell in part["agreement"] if cell["metric"] == "toy"] for part in (report, alone)
-    ]
+    toy = [[x for x in part["agreement"] if x["metric"] == "toy"] for part in (report, alone)]
     assert toy[0] == toy[1] and len(toy[0]) > 1
     output = correlate("rows.jsonl", *both)
     assert "infolm: lower is better, toy: higher is better" in output

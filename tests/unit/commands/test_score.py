@@ -372,15 +372,15 @@ def test_rescaled_scores_are_shown_on_request(infolm, infolm_error):
 
 
 INVALID = [
-    ([], "nothing to score. Pass either texts as arguments, -c FILE and -r FILE"),
+    ([], "nothing to score. Pass texts as arguments, -c FILE and -r FILE"),
     (["a cat"], "the candidate has no references"),
-    (["missing"], "got only 'missing'. Add a reference. If this is the name of a table, check it"),
-    (["folder"], "pass a folder of tables with --dataset"),
-    (["--data", "folder"], "folder: the name of a table must end in .jsonl"),
+    (["missing"], "got only 'missing'. Add a reference. If it is the name of a table, check it"),
+    (["folder"], "Pass a folder of tables with --dataset"),
+    (["--data", "folder"], "folder: a table must end in .jsonl"),
     (["-c", "folder", "-r", "ref.txt"], "folder must be a file, but it is a folder"),
     (["--dataset", "data.csv"], "but data.csv is a file. Pass it with --data"),
     (["--dataset", "folder"], "doesn't contain any data files"),
-    (["a cat", "a dog", *FILES], "more than one input. Pass either texts"),
+    (["a cat", "a dog", *FILES], "more than one input. Pass texts"),
     (["-c", "sys.txt"], "Pass -c CANDIDATES and -r REFERENCES"),
     (["-c", "no.txt", "-r", "ref.txt"], "cannot read no.txt: there is no such file"),
     (["--data", "-", "-o", "s.jsonl"], "standard input can be read only once"),

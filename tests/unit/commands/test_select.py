@@ -30,6 +30,8 @@ def test_each_row_is_written_with_the_selected_candidate(infolm_output):
 INVALID = [
     ([{"texts": ["a"]}], "no column 'candidates'"),
     ([{"candidates": []}], "Add candidates"),
+    ([{"candidates": ["a"], "selected": "kept"}], "column 'selected' already exists"),
+    ([], "has no rows"),
     ([{"candidates": "a"}], "must be a list of strings, got the string 'a'"),
     ([{"candidates": ["a", None]}], "line 1: 'candidates'[1]"),
 ]

@@ -59,7 +59,7 @@ def test_unrelated_pairs_combine_distinct_texts_without_repeats(number, pairs, c
     number = min(number, 2 * pairs)  # further texts are not used
     texts = [f"text {i}" for i in range(number)]
     if count >= number:
-        with pytest.raises(InputError, match=f"references must be smaller .*{number}.*, got"):
+        with pytest.raises(InputError, match=f"references must be less .*{number}.*, got"):
             baselines.unrelated_pairs(texts * 2, pairs, count)
         return
     rows = baselines.unrelated_pairs(texts * 2, pairs, count)

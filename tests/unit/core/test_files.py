@@ -103,7 +103,7 @@ BAD_TABLES = [
     ("a.csv.gz", gzip.compress(MANY_LINES, 1, mtime=0), "larger than field limit"),
     ("a.csv.gz", b"candidate", "Not a gzipped file"),
     ("a.parquet", b"no", "cannot read"),
-    ("a.json", "{}", "the name of a table must end in .jsonl, .ndjson, .csv, .tsv"),
+    ("a.json", "{}", "a table must end in .jsonl, .ndjson, .csv, .tsv"),
 ]
 
 
@@ -268,7 +268,7 @@ OUTPUTS = [
     *((name, "not a regular file") for name in (".", "pipe", os.devnull)),
     ("no/file.txt", "no folder 'no'"),
     ("dangling", "no folder"),
-    *((name, "it is also an input") for name in ("input.txt", "same.txt", "data/new.txt")),
+    *((name, "it is an input") for name in ("input.txt", "same.txt", "data/new.txt")),
     ("new.txt", None),
 ]
 

@@ -78,7 +78,7 @@ INVALID = [  # values, pattern of the message
     ({"model_type": "x"}, "Did you mean 'model_name_or_path'"),
     ({"lang": "en"}, "no default model for a language. Set model_name_or_path"),
     ({"return_sentence_level_score": True}, "return all 'scores'"),
-    ({"verbose": True}, "score and compute"),
+    ({"verbose": True}, "Scorer.score or to compute"),
     ({"num_threads": 4}, "torch.set_num_threads"),
     ({"compute_on_cpu": True}, "device='cpu'"),
     ({"kind": "js"}, "'kl_divergence' with symmetrize='jensen'"),

@@ -351,7 +351,7 @@ INVALID = [
     (EXPLAIN, {"information_measure": ["kl", "l1"]}, "must be a single measure"),
     (("explain", "a cat", ["a", "b"]), {}, "reference must be a string"),
     ((*DISTRIBUTIONS, []), {}, "texts is empty"),
-    (("matrix", ["a"], ["a"]), {"information_measure": ["kl", "l1"]}, "one score name"),
+    (("matrix", ["a"], ["a"]), {"information_measure": ["kl", "l1"]}, "must be one name"),
     ((*DISTRIBUTIONS, "a"), {}, "texts must be a list"),
 ]
 

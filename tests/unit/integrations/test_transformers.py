@@ -43,9 +43,7 @@ def evaluated(tokenizer):
     def encode(predictions=PREDICTIONS, references=REFERENCES):
         sides = (tokenizer(texts, padding=True)["input_ids"] for texts in (predictions, references))
         pad = tokenizer.pad_token_id
-        return EvalPrediction(
-            *(np.where(np.array(ids) == pad, -100, np.array(ids)) for ids in sides)
-        )
+        return EvalPrediction(*(np.where(np.array(x) == pad, -100, np.array(x)) for x in sides))
 
     return encode
 

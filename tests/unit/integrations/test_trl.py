@@ -123,6 +123,7 @@ def test_trl_is_not_imported(monkeypatch):
 REFUSED = [  # scorer, columns, problem
     (lambda: InfoLMScorer(information_measure=["l1", "l2"]), {}, "must be one name"),
     (lambda: InfoLMScorer(idf="references"), {}, "Pass idf=False"),
+    (lambda: "answer_check", {}, r"a scorer such as AnswerCheckScorer\(\), got 'answer_check'"),
     (ToyScorer, {"answer": ["a"]}, r"no reference column .* answer.*\. Set reference_column"),
     (ToyScorer, {"completions": [], "reference": []}, "completions"),
     (ToyScorer, {"reference": []}, "completions"),
@@ -166,7 +167,7 @@ def test_the_guard_is_for_answer_check_only(tiny_nli):
     scorer = AnswerCheckScorer(model_name_or_path=tiny_nli())
     with pytest.raises(InputError, match="guard must be True, False or None, got 'yes'"):
         reward(scorer, guard="yes")
-    for prompts, problem in ((["a"], "got 1 and 2"), (["a", 5], r"prompts\[1\] .*got 5")):
+    for prompts, problem in ((["a"], "got 1 prompts for 2"), (["a", 5], r"prompts\[1\] .*got 5")):
         with pytest.raises(InputError, match=problem):
             reward(scorer)(prompts, completions=["a", "b"], reference=["a", "b"])
 

@@ -37,7 +37,7 @@ INVALID = [
     ({"e": [0.5, 0.1]}, [0.5, 0.1], 0.2, r"nli_scores must be a list.*result.scores\['e'\]"),
     ([0.5, 0.1], [[0.5], [0.1, 1]], 0.2, r"other_scores\[0\] must be a number"),
     ([0.5, 0.1], [0.5, 0.1, 0.2], 0.2, "equal length, got 2 and 3"),
-    ([0.5, math.nan], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be finite"),
+    ([0.5, math.nan], [0.5, 0.1], 0.2, r"nli_scores\[1\] must be a finite"),
     ([0.5, 0.1], [0.5, 0.1], 1.1, "nli_weight must be between 0 and 1, got 1.1"),
     ([0.5, 0.1], [0.5, 0.1], "0.5", "nli_weight must be a number, got '0.5'"),
 ]

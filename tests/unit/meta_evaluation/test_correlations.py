@@ -140,7 +140,7 @@ INVALID_FOR_ALL = [
      r"human and metric .* got \[6, 9\] and \[6, 8\]"),
     (grids_with_value(0, (0, 0), np.inf), "human must be finite"),
     (grids_with_value(1, (0, 0), -np.inf), "metric must be finite"),
-    (grids_with_value(0, 2, np.nan), "no sample .* Remove the rows"),
+    (grids_with_value(0, 2, np.nan), "no sample .* Use the same ids"),
 ]  # fmt: skip
 
 

@@ -154,9 +154,9 @@ def test_incomplete_and_damaged_folders_are_rejected_with_their_path(damage, tin
 def test_errors_for_unavailable_models_suggest_the_bundled_model():
     with pytest.raises(OSError, match=r"'some-one/some-model'.*'v1'.*model_name_or_path='bundled'"):
         open_model("some-one/some-model", "v1")
-    with pytest.raises(InputError, match="'bundled'.*not support revisions.*'main'"):
+    with pytest.raises(InputError, match="for models on the Hub, got 'main' with 'bundled'"):
         open_model("bundled", "main")
-    for name in (__file__ + "/none", "./none", "models/of/mine", "~/none"):
+    for name in (__file__ + "/none", __file__, "./none", "models/of/mine", "~/none", "x" * 300):
         with pytest.raises(OSError, match=f"{name!r}.*Check the name or path.*'bundled'"):
             open_model(name)
 
