@@ -245,10 +245,10 @@ def _equal_or_rounded(answer: Number, reference: Number, factor: Fraction) -> bo
 
 
 def _are_near(answer: Item, reference: Item) -> bool:
-    """Return True for numbers, except integers, with compatible units that differ by at most 1%."""
+    """Return True for measurements, with decimals or a unit, that differ by at most 1%."""
     if not (isinstance(answer, Number) and isinstance(reference, Number)):
         return False
-    if answer.step == reference.step == 1:
+    if answer.step == reference.step == 1 and not (answer.unit or reference.unit):
         return False
     factor = _unit_factor(answer, reference)
     if factor is None:
