@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from infolm_metric.answer_check.verdict import LIKELY_WRONG, VERDICTS
 from infolm_metric.core.checks import InputError, warn_user
-from infolm_metric.core.inputs import check_texts
+from infolm_metric.core.inputs import check_texts, counted
 from infolm_metric.integrations import check_one_score, present_references, require
 from infolm_metric.metrics import METRICS, find
 from infolm_metric.scoring.scorer import Scorer
@@ -115,8 +115,7 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
 def _warn_about_missing(left_out: int) -> None:
     """Warn about documents without a reference."""
     if left_out:
-        subject = "1 document has" if left_out == 1 else f"{left_out} documents have"
-        warn_user(f"{subject} no reference, which is left out of the score.")
+        warn_user(f"left out of the score: {counted(left_out, 'document')} without a reference.")
 
 
 def _register(

@@ -270,7 +270,7 @@ def test_lm_eval_leaves_out_documents_without_references(document_metrics, missi
     ]
     metric = InfoLM(**settings)
     expected = metric.compute(predictions=["A cat."] * 2, references=["The cat.", "A dog."])
-    with pytest.warns(UserWarning, match="1 document has no reference"):
+    with pytest.warns(UserWarning, match="1 document without a reference"):
         assert score(items) == pytest.approx(expected["infolm"], abs=1e-6)
     assert math.isnan(score(items[1:2]))
 

@@ -110,7 +110,7 @@ def test_verdict_is_counted_for_the_document():
         assert [values[name] for name in FRACTIONS] == [float(n == verdict) for n in range(3)]
     values = check_answer(["Neil Armstrong"], [FRENCH])
     assert [values[name] for name in FRACTIONS] == [0, 0, 0]  # withheld
-    with pytest.warns(UserWarning, match="1 document has no reference"):
+    with pytest.warns(UserWarning, match="1 document without a reference"):
         assert np.isnan([*check_answer([[None, " "]], ["Yes."]).values()]).all()
 
 
