@@ -61,7 +61,7 @@ SUPERSCRIPTS = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ]+")
 
 @dataclass(frozen=True)
 class Text:
-    """An answer or a reference. `source` has no Markdown, and `plain` has no LaTeX either."""
+    """An answer or a reference: `source` without Markdown, `plain` without Markdown and LaTeX."""
 
     source: str
 

@@ -25,7 +25,7 @@ FORMULA = re.compile(
     r"\\[a-zA-Z]|[\^=√∫∑π≤≥<>∪∩∈∧∨]|(?<=[\w)])\s?[+*]\s?(?=[\w(])|\w/[a-z(]|\w\(\w\)|\)\s?[,/]\s?\("
 )
 # Constructs whose evaluation can take long: large powers, towers, and functions whose values are
-# large or which take large values, such as factorials, sums and remainders.
+# large or which take large values, such as factorials, sums, remainders, exp and sinh.
 COSTLY = re.compile(
     r"\^\s*[{(]?\s*-?(?:\d{3}|(?:\d{0,2}|[a-zA-Z]|\\[a-z]+)\s*\^)|\^\s*[{(][^{}()]*(?:[\^{(]|[})]\s*\^)"
     r"|[\])}]\s*\^\s*[{(]?\s*\d\d|\*\*|\d{25}|!|[∫∑∏⌊⌈]|(?<![\\a-z{])[a-z]{3,9}\s?\("

@@ -1,6 +1,7 @@
 """Penalties on completions that obtain a high score of answer_check without a good answer.
 
-Each penalty is a factor from 0 to 1. Lists, repetitions and lengths as in references are free.
+Each penalty is a factor from 0 to 1. Lists, repetitions and lengths that references have are not
+penalized.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Comparison:
         mentions: a short reference, with each statement of the answer that contains the largest
             number of its words as the premise.
         correct: statements of the answer, with a long reference as the premise.
-        copy: True if is_copy is. Copies and empty answers have no statements.
+        copy: True if `is_copy` accepts both texts. Copies and empty answers have no statements.
         spread: veto against a longer reference that contains this one, or "".
     """
 

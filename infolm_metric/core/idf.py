@@ -151,9 +151,9 @@ class IDF:
             The table, with one entry per token id.
 
         Raises:
-            InputError: an argument has the wrong type. `corpus` is
-                empty, contains something other than strings or lacks the column. `max_length` is
-                too small for one token. `num_proc` is less than 1.
+            InputError: an argument has the wrong type. `corpus` is empty, contains something other
+                than strings or lacks the column. `max_length` is too small for one token.
+                `num_proc` is less than 1.
 
         >>> from transformers import BertTokenizer
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "cat", "sat"]

@@ -98,7 +98,7 @@ class ComputeMetrics(TrainerScores):
     """Argument `compute_metrics` of a Seq2SeqTrainer that generates texts during evaluation.
 
     An evaluation returns a float per score, named METRIC, or METRIC_SCORE if a metric has several.
-    A distance is also returned with the ending "_loss". `TrainerScores` has the attributes. Under
+    A distance is also returned with the ending "_loss". See `TrainerScores` for attributes. Under
     torchrun, the ranks divide the work.
 
     Args:
@@ -170,7 +170,7 @@ class GenerationCallback(TrainerScores, TrainerCallback):
     the metrics before the Trainer chooses the best checkpoint, and to `trainer.state.log_history`.
     To report them in another way, set `callback.log = trainer.log`. Pass the callback before an
     EarlyStoppingCallback. Training continues as without the callback, because the mode of the
-    model, the tokenizer and the random state do not change. `TrainerScores` has the attributes.
+    model, the tokenizer and the random state do not change. See `TrainerScores` for attributes.
 
     Args:
         prompts: the prompts, a list of strings, or of conversations (lists of messages) for the

@@ -139,8 +139,8 @@ def completion_text(completion: object, name: str = "completion") -> str:
 
     A message without a role counts as an assistant message. Images, reasoning, tool calls and other
     parts that are not text are left out. Without an assistant message, the text is empty. `name` is
-    the name of the completion in messages. Raises
-    InputError if the completion is neither a string nor a list of messages.
+    the name of the completion in messages. Raises InputError if the completion is neither a string
+    nor a list of messages.
 
     >>> completion_text([{"role": "assistant", "content": [{"type": "text", "text": "Yes."}]}])
     'Yes.'

@@ -143,7 +143,7 @@ def test_no_command_overwrites_its_input(infolm_error, arguments):
         Path(name).write_text("kept")
     contents = {file: file.read_bytes() for file in Path().iterdir()}
     errors = infolm_error(*arguments)
-    assert f"cannot write {arguments[-1]}: it is an input" in errors
+    assert f"cannot write {arguments[-1]}: it is part of the input" in errors
     assert {file: file.read_bytes() for file in Path().iterdir()} == contents
 
 

@@ -268,7 +268,7 @@ OUTPUTS = [
     *((name, "not a regular file") for name in (".", "pipe", os.devnull)),
     ("no/file.txt", "no folder 'no'"),
     ("dangling", "no folder"),
-    *((name, "it is an input") for name in ("input.txt", "same.txt", "data/new.txt")),
+    *((name, "it is part of the input") for name in ("input.txt", "same.txt", "data/new.txt")),
     ("new.txt", None),
 ]
 
