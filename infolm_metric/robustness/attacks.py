@@ -16,29 +16,20 @@ from random import Random
 
 from infolm_metric.core.checks import check_known, check_whole
 from infolm_metric.core.inputs import check_text
-from infolm_metric.robustness import grammar, words
-from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text
+from infolm_metric.robustness import grammar
+from infolm_metric.robustness.words import FUNCTION_WORDS, PRONOUNS, WORD_LISTS, Text
 
 ATTACK_KINDS = ADEQUACY, FLUENCY = "adequacy", "fluency"
 
 
 # Words and numbers.
 
-EXCLUDED_ADJECTIVES = FUNCTION_WORDS.union(
-    WORD_LISTS["no_adjectives"], WORD_LISTS["ones"], WORD_LISTS["tens"]
-)
-GOVERNORS = frozenset(WORD_LISTS["governing"])
-# Prepositions that can follow any participle, such as "in" ("painted in") but not "up".
-PARTICIPLE_PREPOSITIONS = words.PREPOSITIONS.difference(WORD_LISTS["particles"])
 POOLS = {"NOUN": WORD_LISTS["nouns"], "VERB": WORD_LISTS["verbs"], "ADJ": WORD_LISTS["adjectives"]}
+# A word that can be a first name, with or without "'s", but not a part of "Jean-Paul".
+NAME = re.compile(r"(?<![\w'’.-])[A-Z][a-z]+(?![\w-])")
 MAX_DROPPED = 0.2  # maximum of the drawn fraction of words, before rounding
 MIN_WORDS = 5  # minimum number of words in a text from which words are dropped
 MIN_DISTINCT_WORDS = 4  # minimum number of distinct words in a text that is shuffled
-
-
-def _is_noun(text: Text, index: int) -> bool:
-    """Return True for a noun that can be replaced by any noun with the same number."""
-    return grammar.is_noun(text, index) and text.tokens[index] not in WORD_LISTS["no_nouns"]
 
 
 def _is_object(text: Text, index: int) -> bool:
@@ -46,46 +37,42 @@ def _is_object(text: Text, index: int) -> bool:
 
     After some singular nouns, "and lamp" would require a plural verb.
     """
-    start, noun = grammar.find_determiner(text, index), _is_noun(text, index)
+    start, noun = grammar.find_determiner(text, index), grammar.is_noun(text, index)
     if start is None or grammar.find_tag(text.tokens[index], "NOUN") == "NNS":
         return noun
-    relative = {"which", "who", "that"} & {text.lower(index + 1), text.lower(index + 2)}
     before = text.lower(start - 1)
-    governed = before in GOVERNORS | words.BE | words.HAVE or grammar.is_content(before, "VERB")
+    governed = before in WORD_LISTS["before_objects"] or grammar.is_content(before, "VERB")
+    relative = {"which", "who", "that"} & {text.lower(index + 1), text.lower(index + 2)}
     return noun and governed and not relative and not text.is_capitalised(index + 1)
 
 
 def _is_verb(text: Text, index: int) -> bool:
-    """Return True for a verb that can be replaced by any transitive verb."""
-    only_verb = grammar.is_content(text.tokens[index], "VERB")
-    return only_verb and (_is_passive(text, index) or _is_active(text, index))
+    """Return True for a verb that can be replaced by any transitive verb.
 
-
-def _is_active(text: Text, index: int) -> bool:
-    """Return True for "visits", "visited" or "visiting" before an object."""
-    finite = grammar.is_third_person(text, index) or grammar.is_past_tense(text, index)
-    participle = grammar.find_tag(text.tokens[index], "VERB") == "VBG"
-    active = finite or (participle and text.lower(index - 1) not in words.DETERMINERS)
-    return active and grammar.object_follows(text, index)
-
-
-def _is_passive(text: Text, index: int) -> bool:
-    """Return True for a participle, as in "was located in" and "a film directed by"."""
-    after, helper = text.lower(index + 1), text.lower(index - 1)
-    passive = helper in words.BE | {"been", "being"} and (
-        after in PARTICIPLE_PREPOSITIONS | {"and"} or not after.isalnum()
+    It is a participle, as in "was located in" and "a film directed by", or precedes an object, as
+    in "visits Rome", "visited Rome" and "visiting Rome".
+    """
+    before, after = text.lower(index - 1), text.lower(index + 1)
+    tag = grammar.find_tag(text.tokens[index], "VERB")
+    if not grammar.is_content(text.tokens[index], "VERB"):
+        return False
+    passive = before in (*WORD_LISTS["be"], "been", "being") and (
+        after in WORD_LISTS["after_participles"] or not after.isalnum()
     )
-    participle = grammar.find_tag(text.tokens[index], "VERB") in ("VBD", "VBN")
-    return participle and (passive or after == "by")
+    if tag in ("VBD", "VBN") and (passive or after == "by"):
+        return True
+    active = tag in ("VBZ", "VBD") and grammar.is_finite(text, index, tag)
+    active |= tag == "VBG" and before not in WORD_LISTS["determiners"]
+    return active and grammar.object_follows(text, index)
 
 
 def _is_adjective(text: Text, index: int) -> bool:
     """Return True for an adjective before a noun."""
-    word = text.tokens[index]
-    if not word.islower() or word in EXCLUDED_ADJECTIVES or text.is_capitalised(index + 1):
+    word, noun_follows = text.tokens[index], "NOUN" in grammar.lemmas_by_pos(text.lower(index + 1))
+    if word in FUNCTION_WORDS or word in WORD_LISTS["no_adjectives"] or not word.islower():
         return False
-    adjective = {"ADJ"} <= {*grammar.lemmas_by_pos(word)} <= {"ADJ", "NOUN"}
-    return adjective and "NOUN" in grammar.lemmas_by_pos(text.lower(index + 1))
+    adjective = grammar.find_tag(word, "ADJ") and {*grammar.lemmas_by_pos(word)} <= {"ADJ", "NOUN"}
+    return bool(adjective) and noun_follows and not text.is_capitalised(index + 1)
 
 
 def _replace_word(
@@ -102,10 +89,8 @@ def _replace_word(
     index = random.choice(indices)
     word = parsed.tokens[index]
     tag, lemma = grammar.find_tag(word, part), grammar.lemmas_by_pos(word)[part]
-    entries = [entry for entry in POOLS[part] if entry != lemma] if tag else []
+    entries = [entry for entry in POOLS[part] if entry != lemma]
     choices = [form for entry in entries for form in grammar.inflect(entry, tag)[:1]]
-    if not choices:
-        return None
     replacement = random.choice(choices)
     edits = {index: f"{word} and {replacement}" if join else replacement}
     if parsed.lower(index - 1) in ("a", "an") and not join:
@@ -116,19 +101,14 @@ def _replace_word(
 
 def replace_name(text: str, random: Random) -> str | None:
     """Replace every occurrence of a first name with another first name of the same gender."""
-    parsed = Text.parse(text)
-    bare = [token.replace("’", "'").removesuffix("'s") for token in parsed.tokens]
-    male, female = WORD_LISTS["male"], WORD_LISTS["female"]
-    names = [name for name in dict.fromkeys(bare) if name in male + female]
+    found = dict.fromkeys(NAME.findall(text))
+    names = [name for name in found if name in WORD_LISTS["male"] + WORD_LISTS["female"]]
     if not names:
         return None
     name = random.choice(names)
-    pool = male if name in male else female
-    new_name = random.choice([entry for entry in pool if entry not in bare])
-    indices = [index for index, token in enumerate(bare) if token == name]
-    return parsed.replace(
-        {index: new_name + parsed.tokens[index][len(name) :] for index in indices}
-    )
+    pool = WORD_LISTS["male" if name in WORD_LISTS["male"] else "female"]
+    new_name = random.choice([entry for entry in pool if entry not in found])
+    return NAME.sub(lambda match: new_name if match[0] == name else match[0], text)
 
 
 def drop_words(text: str, random: Random) -> str | None:
@@ -173,16 +153,12 @@ def swap_letters(text: str, random: Random) -> str | None:
 
 def replace_numbers(text: str, random: Random) -> str | None:
     """Replace each distinct number with another number in the same form. Keep "1" before a noun."""
-    numbers = [
-        number
-        for number in grammar.find_numbers(text)
-        if number[0] != "1" or not re.match(r"[\s-]+[a-z]", text[number.end() :])
-    ]
+    numbers = grammar.find_numbers(text)
     spellings = dict.fromkeys(number[0] for number in numbers)
     replacements = {number: _draw_number(number, random) for number in spellings}
     for number in reversed(numbers):
         text = text[: number.start()] + replacements[number[0]] + text[number.end() :]
-    return text if numbers else None
+    return text
 
 
 def _draw_number(number: str, random: Random) -> str:
@@ -197,44 +173,28 @@ def _draw_number(number: str, random: Random) -> str:
 
 # Negation.
 
-NEGATIONS = frozenset(WORD_LISTS["negative"])
-
 
 def negate(text: str, random: Random) -> str | None:
-    """Insert a negation by the first rule that fits."""
+    """Insert "not" after the first auxiliary, or else "did not" or "does not" before a verb."""
     parsed = Text.parse(text)
-    for rule in (_insert_not, _insert_did_not, _insert_does_not):
-        for index in parsed.words:
-            if (verb := rule(parsed, index)) and _allows_negation(parsed, index):
-                return parsed.replace({index: verb})
+    indices = [index for index in parsed.words if _allows_negation(parsed, index)]
+    for index in indices:
+        if grammar.takes_not(parsed, index):
+            return parsed.replace({index: f"{parsed.tokens[index]} not"})
+    for tag, auxiliary in (("VBD", "did"), ("VBZ", "does")):
+        for index in indices:
+            if grammar.is_finite(parsed, index, tag):
+                base = grammar.lemmas_by_pos(parsed.tokens[index])["VERB"]
+                return parsed.replace({index: f"{auxiliary} not {base}"})
     return None
 
 
 def _allows_negation(text: Text, index: int) -> bool:
     """Return True if the sentence is a statement with a subject and without a negation."""
     before, after = text.sentence(index)
-    sentence = {*before, *after}
-    negation = NEGATIONS & sentence or any(word.endswith(("n't", "n’t")) for word in sentence)
+    negative = WORD_LISTS["negative"]
+    negation = any(word in negative or word.endswith(("n't", "n’t")) for word in before + after)
     return bool(before) and not negation and "?" not in after
-
-
-def _insert_not(text: Text, index: int) -> str:
-    """Turn "is" into "is not"."""
-    return f"{text.tokens[index]} not" if grammar.takes_not(text, index) else ""
-
-
-def _insert_did_not(text: Text, index: int) -> str:
-    """Turn "wrote" into "did not write", and "had a" into "did not have a"."""
-    owns = text.tokens[index] in ("had", "did") and grammar.object_follows(text, index)
-    denied = owns or grammar.is_past_tense(text, index)
-    return f"did not {grammar.lemmas_by_pos(text.tokens[index])['VERB']}" if denied else ""
-
-
-def _insert_does_not(text: Text, index: int) -> str:
-    """Turn "writes" into "does not write", and "has a" into "does not have a"."""
-    owns = text.tokens[index] in ("has", "does") and grammar.object_follows(text, index)
-    denied = owns or grammar.is_third_person(text, index)
-    return f"does not {grammar.lemmas_by_pos(text.tokens[index])['VERB']}" if denied else ""
 
 
 # Pronouns.
@@ -255,13 +215,13 @@ def swap_pronouns(text: str, random: Random) -> str | None:
     edits: dict[int, str] = {}
     for index in () if AMBIGUOUS.search(text) else parsed.words:
         word, after = parsed.lower(index), parsed.lower(index + 1)
-        opens = parsed.opens_sentence(index)
-        title = parsed.is_capitalised(index) and not opens
-        if title or word not in words.PRONOUNS | POSSESSIVES:
+        capitalised = parsed.is_capitalised(index)
+        title = capitalised and not parsed.opens_sentence(index)
+        if title or word not in PRONOUNS | POSSESSIVES:
             continue
         possessive = after[:1].isalnum() and after not in FUNCTION_WORDS
-        pronoun = POSSESSIVES[word][not possessive] if word in POSSESSIVES else words.PRONOUNS[word]
-        edits[index] = pronoun.capitalize() if opens else pronoun
+        pronoun = POSSESSIVES[word][not possessive] if word in POSSESSIVES else PRONOUNS[word]
+        edits[index] = pronoun.capitalize() if capitalised else pronoun
     return parsed.replace(edits)
 
 
@@ -269,26 +229,25 @@ def swap_pronouns(text: str, random: Random) -> str | None:
 
 PARTNERS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 PARTNERS |= {plural: singular for singular, plural in PARTNERS.items()}
-GROUP_NOUNS, AMOUNTS = frozenset(WORD_LISTS["groups"]), frozenset(WORD_LISTS["amounts"])
 
 
 def disagree(text: str, random: Random) -> str | None:
     """Change the number of the first auxiliary, or else drop the "s" from the first verb."""
     parsed = Text.parse(text)
-    verbs = [index for index in parsed.words if grammar.is_third_person(parsed, index)]
-    partners = {index: PARTNERS.get(parsed.tokens[index], "") for index in parsed.words}
-    bases = {index: grammar.lemmas_by_pos(parsed.tokens[index])["VERB"] for index in verbs}
-    for index, verb in [*partners.items(), *bases.items()]:
-        if verb and _has_one_number(parsed, index):
-            return parsed.replace({index: verb})
-    return None
+    indices = [index for index in parsed.words if _has_one_number(parsed, index)]
+    verbs = [index for index in indices if grammar.is_finite(parsed, index, "VBZ")]
+    tokens = parsed.tokens
+    edits = [(index, PARTNERS[tokens[index]]) for index in indices if tokens[index] in PARTNERS]
+    edits += [(index, grammar.lemmas_by_pos(tokens[index])["VERB"]) for index in verbs]
+    return parsed.replace(dict(edits[:1]))
 
 
 def _has_one_number(text: Text, index: int) -> bool:
     """Return True if the subject is clearly singular or plural, so a changed verb is an error."""
     subject, predicate = text.sentence(index)
-    groups = GROUP_NOUNS & {word.lower().removesuffix("s") for word in [*subject, *predicate]}
-    if not subject or groups or AMOUNTS & {*subject}:
+    nouns = {word.lower().removesuffix("s") for word in subject + predicate}
+    amounts = {*subject}.intersection(WORD_LISTS["amounts"])
+    if not subject or amounts or nouns.intersection(WORD_LISTS["groups"]):
         return False
     if text.tokens[index] in ("are", "were", "have", "do"):
         before = text.tokens[index - 1]
@@ -318,7 +277,7 @@ ATTACKS: dict[str, Attack] = {
     "neg": Attack(ADEQUACY, negate),
     "name": Attack(ADEQUACY, replace_name),
     # "the city" -> "the lamp"
-    "noun": Attack(ADEQUACY, partial(_replace_word, fits=_is_noun, part="NOUN")),
+    "noun": Attack(ADEQUACY, partial(_replace_word, fits=grammar.is_noun, part="NOUN")),
     # "was located in" -> "was painted in", "visited the" -> "measured the"
     "verb": Attack(ADEQUACY, partial(_replace_word, fits=_is_verb, part="VERB")),
     # "a large city" -> "a wooden city"

@@ -14,7 +14,7 @@ from typing import Any
 from infolm_metric.core.checks import InputError, check_known, check_whole
 from infolm_metric.core.inputs import check_text, check_texts
 from infolm_metric.robustness.attacks import ATTACKS, attack, stable_hash
-from infolm_metric.tables import Row, parse_references, read_rows
+from infolm_metric.tables import Row, cell, parse_references, read_rows
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,8 @@ def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
 
 
 def _parse_case(where: str, row: Mapping[str, Any]) -> AttackCase:
-    if "attack" not in row:
-        raise InputError(f"{where}: no column 'attack'. Create cases with `infolm attack FILE`.")
-    name, columns = row["attack"], ("anchor", "paraphrase", "adversary", "paraphrase_adversary")
+    name = cell(where, row, "attack", " Create cases with `infolm attack FILE`.")
+    columns = ("anchor", "paraphrase", "adversary", "paraphrase_adversary")
     check_known(f"attack in {where}:", name, list(ATTACKS))
     texts: Any = {x: _parse_text(where, row, x, optional="paraphrase" in x) for x in columns}
     return AttackCase(str(row.get("id") or where), name, ATTACKS[name].kind, **texts)

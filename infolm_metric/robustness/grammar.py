@@ -11,8 +11,7 @@ from functools import lru_cache
 
 import lemminflect
 
-from infolm_metric.robustness import words
-from infolm_metric.robustness.words import FUNCTION_WORDS, Text
+from infolm_metric.robustness.words import FUNCTION_WORDS, WORD_LISTS, Text
 
 SHORTEST = 3  # minimum number of letters in a content word
 # Tags of the inflections of each part of speech. A form that is both VBD and VBN counts as VBD.
@@ -21,7 +20,7 @@ TAGS = {
     "VERB": ("VBZ", "VBG", "VBD", "VBN", "VB"),
     "ADJ": ("JJ", "JJR", "JJS"),
 }
-SILENT_H = re.compile(r"(?:hour|hono|heir|honest)")
+VOWEL = re.compile(r"[aeiou]|hour|hono|heir|honest")
 
 
 @lru_cache(maxsize=1 << 16)
@@ -31,7 +30,7 @@ def lemmas_by_pos(word: str) -> Mapping[str, str]:
     >>> lemmas_by_pos("ran"), lemmas_by_pos("of")
     ({'VERB': 'run'}, {})
     """
-    return {part: lemmas[0] for part, lemmas in sorted(lemminflect.getAllLemmas(word).items())}
+    return {part: lemmas[0] for part, lemmas in lemminflect.getAllLemmas(word).items()}
 
 
 @lru_cache(maxsize=1 << 16)
@@ -45,15 +44,15 @@ def inflect(lemma: str, tag: str) -> tuple[str, ...]:
     return forms
 
 
-def find_tag(word: str, part: str) -> str | None:
-    """Return the tag of an inflected word, or None if it is unknown or ambiguous, as for "sheep".
+def find_tag(word: str, part: str) -> str:
+    """Return the tag of an inflected word, or "" if it is unknown or ambiguous, as for "sheep".
 
     >>> find_tag("cities", "NOUN"), find_tag("located", "VERB"), find_tag("city", "VERB")
-    ('NNS', 'VBD', None)
+    ('NNS', 'VBD', '')
     """
     lemma = lemmas_by_pos(word).get(part)
     tags = [tag for tag in TAGS[part] if lemma and word in inflect(lemma, tag)[:1]]
-    return tags[0] if len(tags) == 1 or tags == ["VBD", "VBN"] else None
+    return tags[0] if len(tags) == 1 or tags == ["VBD", "VBN"] else ""
 
 
 def is_content(word: str, part: str) -> bool:
@@ -66,7 +65,7 @@ def is_content(word: str, part: str) -> bool:
 
 
 def _can_be_content(word: str) -> bool:
-    # Function words are excluded, because the dictionary lists "which" as a noun, for example.
+    # The dictionary also contains function words. It lists "which" as a noun, for example.
     letters = len(word) >= SHORTEST and word.isalpha() and word.islower()
     return letters and word not in FUNCTION_WORDS
 
@@ -77,7 +76,7 @@ def choose_article(word: str) -> str:
     >>> [choose_article(word) for word in ("umbrella", "hour", "lamp")]
     ['an', 'an', 'a']
     """
-    return "an" if word[0] in "aeiou" or SILENT_H.match(word) else "a"
+    return "an" if VOWEL.match(word) else "a"
 
 
 # Nouns.
@@ -91,36 +90,30 @@ def is_noun(text: Text, index: int) -> bool:
     ['band', 'songs']
     """
     word = text.tokens[index]
-    if not _can_be_content(word):
+    verb_form, tag = find_tag(word, "VERB") not in ("", "VB"), find_tag(word, "NOUN")
+    if verb_form or {"ADJ", "ADV"} & {*lemmas_by_pos(word)} or word in WORD_LISTS["no_nouns"]:
         return False
-    if find_tag(word, "NOUN") == "NNS":
-        return is_content(word, "NOUN") and _ends_phrase(text, index)
-    modifier = {"ADJ", "ADV"} & {*lemmas_by_pos(word)}
-    only_noun = not modifier and find_tag(word, "VERB") in (None, "VB")
-    name_follows = text.is_capitalised(index + 1)
-    has_determiner = find_tag(word, "NOUN") == "NN" and find_determiner(text, index) is not None
-    return only_noun and has_determiner and (name_follows or _ends_phrase(text, index))
+    determined = tag == "NNS" or (tag == "NN" and find_determiner(text, index) is not None)
+    return _can_be_content(word) and determined and _ends_phrase(text, index)
 
 
 def _ends_phrase(text: Text, index: int) -> bool:
     """Return False if the noun phrase continues, as after "genre" in "genre rock"."""
     after = text.lower(index + 1)
-    if after in FUNCTION_WORDS or not after.isalnum():
+    if text.is_capitalised(index + 1) or after in FUNCTION_WORDS or not after.isalnum():
         return after not in ("that", "to", "'", "’", "-")
     return bool(lemmas_by_pos(after)) and not {"NOUN", "ADJ"} & {*lemmas_by_pos(after)}
 
 
 def find_determiner(text: Text, index: int) -> int | None:
     """Return the index of the determiner ("the", "her", "Ann's") of a noun with modifiers."""
-    while index > 0:
-        index -= 1
-        word = text.lower(index)
-        if word in words.DETERMINERS or word.endswith(("'s", "’s")):
-            return index
-        adjective = find_tag(word, "ADJ") is not None
-        modifier = adjective or find_tag(word, "NOUN") == "NN" or word.isdigit()
-        if not text.is_capitalised(index) and (word in FUNCTION_WORDS or not modifier):
-            return None
+    for place in range(index - 1, -1, -1):
+        word = text.lower(place)
+        if word in WORD_LISTS["determiners"] or word.endswith(("'s", "’s")):
+            return place
+        modifier = find_tag(word, "ADJ") or find_tag(word, "NOUN") == "NN" or word.isdigit()
+        if not modifier and not text.is_capitalised(place):
+            break
     return None
 
 
@@ -130,20 +123,8 @@ def find_determiner(text: Text, index: int) -> int | None:
 def object_follows(text: Text, index: int) -> bool:
     """Return True if the next token is a determiner, a capitalized word or a number."""
     after = text.lower(index + 1)
-    return text.is_capitalised(index + 1) or after in words.DETERMINERS or after[:1].isdigit()
-
-
-def is_participle(word: str) -> bool:
-    """Return True for a past participle that is neither a noun nor a base form, unlike "run"."""
-    lemmas = lemmas_by_pos(word)
-    verb = lemmas.get("VERB", word)
-    return verb != word and "NOUN" not in lemmas and word in inflect(verb, "VBN")
-
-
-def is_base(word: str) -> bool:
-    """Return True for the base form of a verb."""
-    verb = word not in FUNCTION_WORDS and lemmas_by_pos(word).get("VERB") == word
-    return verb or word in ("be", "have", "do")
+    determiner = after in WORD_LISTS["determiners"]
+    return determiner or text.is_capitalised(index + 1) or after[:1].isdigit()
 
 
 def takes_not(text: Text, index: int) -> bool:
@@ -154,40 +135,31 @@ def takes_not(text: Text, index: int) -> bool:
     [6, 15]
     """
     word, verb = text.tokens[index], text.lower(index + 1)
-    if word in words.HAVE:
-        return is_participle(verb)
-    return word in words.BE or (word in words.DO | words.MODALS and is_base(verb))
+    base = lemmas_by_pos(verb).get("VERB")
+    if word in WORD_LISTS["have"]:
+        return base is not None and base != verb and verb in inflect(base, "VBN")
+    before_base = word in WORD_LISTS["do"] + WORD_LISTS["modals"]
+    return word in WORD_LISTS["be"] or (before_base and base == verb)
 
 
-def is_third_person(text: Text, index: int) -> bool:
-    """Return True for a finite verb in the third person singular.
+def is_finite(text: Text, index: int, tag: str) -> bool:
+    """Return True for a finite main verb in the third person singular (VBZ) or past tense (VBD).
 
-    >>> text = Text.parse("Ann plays the old plays that she likes.")
-    >>> [text.tokens[index] for index in text.words if is_third_person(text, index)]
-    ['plays', 'likes']
+    Participles and nouns can have the same form. Therefore, a VBD must follow "she" or "which", or
+    be between a name and an object, and so must a VBZ that can be a noun.
+
+    >>> text = Text.parse("The town founded by Ann grew; she loved a poet who plays old plays.")
+    >>> [[text.tokens[i] for i in text.words if is_finite(text, i, tag)] for tag in ("VBD", "VBZ")]
+    [['loved'], ['plays']]
     """
-    word = text.tokens[index]
-    finite = word not in FUNCTION_WORDS and find_tag(word, "VERB") == "VBZ"
-    return finite and (is_content(word, "VERB") or _has_subject(text, index))
-
-
-def is_past_tense(text: Text, index: int) -> bool:
-    """Return True for a finite verb in the past tense, but not for a participle.
-
-    >>> text = Text.parse("The town founded by Ann grew; she loved a poet.")
-    >>> [text.tokens[index] for index in text.words if is_past_tense(text, index)]
-    ['loved']
-    """
-    word = text.tokens[index]
-    finite = word not in FUNCTION_WORDS and find_tag(word, "VERB") == "VBD"
-    return finite and _has_subject(text, index)
-
-
-def _has_subject(text: Text, index: int) -> bool:
-    """Return True after "she" or "which", and between a name and an object."""
-    before = text.lower(index - 1)
+    word, before = text.tokens[index], text.lower(index - 1)
+    if word in WORD_LISTS["have"] + WORD_LISTS["do"]:
+        return find_tag(word, "VERB") == tag and object_follows(text, index)
+    if word in FUNCTION_WORDS or find_tag(word, "VERB") != tag:
+        return False
     name = text.is_capitalised(index - 1) and before not in FUNCTION_WORDS
-    return before in words.SUBJECTS or (name and object_follows(text, index))
+    has_subject = before in WORD_LISTS["subjects"] or (name and object_follows(text, index))
+    return has_subject or (tag == "VBZ" and is_content(word, "VERB"))
 
 
 # Numbers.
@@ -197,21 +169,21 @@ MONTH = (
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\b\.?"
 )
 DAYS = r"\d{1,2}(?:st|nd|rd|th)?(?:[-–]\d{1,2}(?:st|nd|rd|th)?)?"
-DATES = re.compile(
+# Dates, or else a number.
+NUMBERS = re.compile(
     rf"\b{DAYS}\s+(?:of\s+)?{MONTH}(?:\s*,?\s*\d{{3,4}}\b)?"
     rf"|\b{MONTH}\s+{DAYS}\b(?!,\d{{3}}\b)(?:\s*,?\s*\d{{3,4}}\b)?"
-    rf"|\b{MONTH}\s*,?\s+(?:of\s+)?\d{{3,4}}\b"
     r"|\b\d+(?:-\d+){2,}"  # also ISBNs and telephone numbers
     r"|\b\d{1,4}([./])\d{1,2}\1\d{1,4}\b"
     r"|\b\d{1,2}:\d{2}(?::\d{2})?\b"
     r"|\b[12]\d{3}[-–/]\d{2,4}\b"  # a season, such as 1985-86
+    r"|(?P<number>(?<![\w.,])(?<![A-Za-z][-–])(?!1[\s-]+[a-z])\d+(?:[.,]\d+)*(?!\w))"
 )
-NUMBER = re.compile(r"(?<![\w.,])(?<![A-Za-z][-–])\d+(?:[.,]\d+)*(?!\w)")
-YEAR = re.compile(r"[12]\d{3}(?<!2[1-9]\d\d)")
+YEAR = re.compile(r"(?:1\d|20)\d\d")
 
 
 def find_numbers(text: str) -> list[re.Match[str]]:
-    """Return the numbers in a text, except in dates and in words such as "A380".
+    """Return the numbers in a text, except in dates and in words such as "A380", and "1" in "1 km".
 
     A number from 1000 to 2099 without separators is treated as a year.
 
@@ -219,10 +191,5 @@ def find_numbers(text: str) -> list[re.Match[str]]:
     >>> [number[0] for number in find_numbers(text)]
     ['1,250.5', '2,000', '3', '20']
     """
-    dates = [date.span() for date in DATES.finditer(text)]
-    return [
-        number
-        for number in NUMBER.finditer(text)
-        if not any(start <= number.start() < end for start, end in dates)
-        if not YEAR.fullmatch(number[0])
-    ]
+    matches = NUMBERS.finditer(text)
+    return [match for match in matches if match["number"] and not YEAR.fullmatch(match[0])]

@@ -4,21 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infolm_metric.robustness.grammar import (
-    choose_article,
-    find_numbers,
-    find_tag,
-    is_content,
-    is_participle,
-)
+from infolm_metric.robustness.grammar import choose_article, find_numbers, find_tag, is_content
 from infolm_metric.robustness.words import Text
 
 ARTICLES = {"an": "apple hour honest unimportant umbrella urban", "a": "lamp"}
 TAGS = {
-    "NOUN": {"city": "NN", "cities": "NNS", "sheep": None},
+    "NOUN": {"city": "NN", "cities": "NNS", "sheep": ""},
     "VERB": {
         "wrote": "VBD", "written": "VBN", "located": "VBD", "writes": "VBZ", "writing": "VBG",
-        "put": None, "become": None, "of": None,
+        "put": "", "become": "", "of": "",
     },
     "ADJ": {"largest": "JJS"},
 }  # fmt: skip
@@ -31,8 +25,6 @@ def test_articles_tags_and_word_classes_are_assigned_only_if_unambiguous():
         assert {word: find_tag(word, part) for word in words} == words
     nouns = ("city", "rock", "City", "ox", "which")
     assert [word for word in nouns if is_content(word, "NOUN")] == ["city"]
-    participles = ("been", "written", "run", "cut")
-    assert [word for word in participles if is_participle(word)] == ["been", "written"]
 
 
 NUMBERS = [
