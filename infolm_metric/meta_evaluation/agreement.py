@@ -157,7 +157,8 @@ def agreement(
     against = comparison_metrics(against, metrics, length)
     if length is not None and LENGTH in against:
         metrics = {**metrics, LENGTH: length}
-    accuracies: dict[str, Callable[..., float]] = {}
+    # Level -> accuracy of a metric, or None.
+    accuracies: dict[str, Callable[..., float] | None] = {"segment": None}
     if has_systems:
         soft_accuracy = partial(significance.soft_pairwise_accuracy, seed=seed)
         accuracies = {"system": soft_accuracy, "segment": correlations.calibrated_accuracy}
@@ -170,11 +171,10 @@ def agreement(
             raise InputError(f"criterion {criterion!r}: {error}") from None
         rows, columns = grids[0].shape
         systems, samples[criterion] = (rows, columns) if has_systems else (0, rows)
-        # Without systems, the rows are the texts.
-        draws = significance.draw(rows, columns, resamples, seed, both=has_systems)
+        # Without systems, the rows are the texts, and there is one column.
+        draws = significance.draw(rows, columns, resamples, seed)
         scores = dict(zip(metrics, grids[1:], strict=True))
-        for level in correlations.LEVELS if has_systems else ("segment",):
-            accuracy = accuracies.get(level)
+        for level, accuracy in accuracies.items():
             cells += _compute_cells(criterion, level, grids[0], scores, against, draws, accuracy)
     return AgreementTable(tuple(cells), systems, samples, dropped, against, resamples, seed)
 
@@ -250,11 +250,10 @@ def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[
     names = [name for name in TITLES if name in statistics]
     header = ["criterion", "metric", *(TITLES[name] for name in names)]
     rows = []
-    for criterion in table.names("criterion"):
-        for metric in table.names("metric"):
-            cells = [table.find(metric, criterion, level, name) for name in names]
-            tests = [format_p_value(cells[0].p_values.get(name)) for name in table.against]
-            rows.append([criterion, metric, *map(format_cell, cells), *tests])
+    for criterion, metric in product(table.names("criterion"), table.names("metric")):
+        cells = [table.find(metric, criterion, level, name) for name in names]
+        tests = [format_p_value(cells[0].p_values.get(name)) for name in table.against]
+        rows.append([criterion, metric, *map(format_cell, cells), *tests])
     return header + [f"p vs {name}" for name in table.against], rows
 
 

@@ -26,7 +26,6 @@ from scipy.stats import kendalltau, rankdata
 from infolm_metric.core.checks import InputError, check_known
 
 LEVELS = ("system", "segment")
-PAIRS_PER_CHUNK = 1 << 23  # limits the memory that Kendall's coefficient uses
 MAX_PAIRWISE = 256  # for longer vectors, scipy's n log n algorithm is faster than all pairs
 MIN_SPREAD = 1e-13  # a smaller spread, relative to the values, is a rounding error
 MIN_SYSTEMS = 4  # the partial correlation of three systems is always 1 or -1
@@ -42,10 +41,9 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 1.0]]))
     array([ 1., nan])
     """
+    check_finite({"x": x, "y": y})
     deviations, sizes = [], []
-    for name, values in (("x", x), ("y", y)):
-        check_finite(name, values)
-        values = np.asarray(values, dtype=float)
+    for values in (np.asarray(x, dtype=float), np.asarray(y, dtype=float)):
         deviation = values - values.mean(-1, keepdims=True)
         size = np.sqrt((deviation * deviation).sum(-1))
         rounding_error = MIN_SPREAD * np.abs(values).max(-1) * math.sqrt(values.shape[-1])
@@ -60,8 +58,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
     """
-    check_finite("x", x)
-    check_finite("y", y)
+    check_finite({"x": x, "y": y})
     return pearson(rankdata(x, axis=-1), rankdata(y, axis=-1))
 
 
@@ -71,24 +68,22 @@ def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> kendall(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])).round(3)
     np.float64(0.667)
     """
-    check_finite("x", x)
-    check_finite("y", y)
+    check_finite({"x": x, "y": y})
     x, y = np.broadcast_arrays(x, y)
-    shape, n = x.shape[:-1], x.shape[-1]
-    x, y = x.reshape(-1, n), y.reshape(-1, n)
+    n = x.shape[-1]
     if n > MAX_PAIRWISE:
-        results = [kendalltau(*pair).statistic for pair in zip(x, y, strict=True)]
-        return np.reshape(results, shape)[()]
-    first, second = np.triu_indices(n, 1)
-    step = max(1, PAIRS_PER_CHUNK // max(1, len(first)))
-    taus = np.empty(len(x))
-    for start in range(0, len(x), step):
-        part = slice(start, start + step)
-        signs = [np.sign(v[part][:, first] - v[part][:, second]) for v in (x, y)]
-        counts = [np.abs(sign).sum(-1) for sign in signs]
-        with np.errstate(invalid="ignore"):
-            taus[part] = (signs[0] * signs[1]).sum(-1) / np.sqrt(counts[0] * counts[1])
-    return taus.reshape(shape)[()]
+        vectors = zip(x.reshape(-1, n), y.reshape(-1, n), strict=True)
+        return np.reshape([kendalltau(*pair).statistic for pair in vectors], x.shape[:-1])[()]
+    signs = [_pair_signs(values) for values in (x, y)]
+    counts = [np.abs(sign).sum(-1) for sign in signs]
+    with np.errstate(invalid="ignore"):
+        return (signs[0] * signs[1]).sum(-1) / np.sqrt(counts[0] * counts[1])
+
+
+def _pair_signs(values: np.ndarray) -> np.ndarray:
+    """Return the sign of the difference of each pair of values, [..., n] -> [..., pairs]."""
+    first, second = np.triu_indices(values.shape[-1], 1)
+    return np.sign(values[..., first] - values[..., second])
 
 
 COEFFICIENTS: dict[str, Statistic] = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
@@ -100,11 +95,10 @@ def order_accuracy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> order_accuracy(np.array([1.0, 2.0, 3.0]), np.array([[1.0, 3.0, 2.0], [1.0, 2.0, 3.0]]))
     array([0.66666667, 1.        ])
     """
-    first, second = np.triu_indices(x.shape[-1], 1)
-    signs = [np.sign(values[..., first] - values[..., second]) for values in (x, y)]
-    untied = signs[0] != 0
+    human, metric = _pair_signs(x), _pair_signs(y)
+    untied = human != 0
     with np.errstate(invalid="ignore"):
-        return ((signs[0] == signs[1]) & untied).sum(-1) / untied.sum(-1)
+        return ((human == metric) & untied).sum(-1) / untied.sum(-1)
 
 
 def partial_pearson(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -192,12 +186,15 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
                 f"{first_name} and {name} must have the same shape, [systems, samples] or one "
                 f"dimension, got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
             )
-        check_finite(name, grid)
+    check_finite(grids)
 
 
-def check_finite(name: str, scores: np.ndarray) -> None:
-    if np.isinf(scores).any():
-        raise InputError(f"{name} must be finite, or NaN for missing scores, got an infinite score")
+def check_finite(grids: Mapping[str, np.ndarray]) -> None:
+    for name, grid in grids.items():
+        if np.isinf(grid).any():
+            raise InputError(
+                f"{name} must be finite, or NaN for missing scores, got an infinite score"
+            )
 
 
 def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
@@ -239,8 +236,7 @@ def system_means(grid: np.ndarray) -> np.ndarray:
     """
     means: np.ndarray = grid.mean(axis=1)
     maximum = float(np.abs(means).max())
-    digits = 12 - math.ceil(math.log10(maximum)) if 0 < maximum < math.inf else 12
-    return means.round(min(max(digits, -300), 300))
+    return means.round(12 - math.ceil(math.log10(maximum))) if maximum else means
 
 
 def prepare_grids(level: str, **grids: np.ndarray) -> list[np.ndarray]:

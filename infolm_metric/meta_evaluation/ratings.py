@@ -139,8 +139,8 @@ def read_ratings(
     columns = [name for name in _columns(table) if name not in used - {"system", "id"}]
     system = _find_system(file, columns, system_column)
     sample = id_column or ("id" if system or "id" in columns else None)
-    outputs, human_texts = _select_rows(table, system, sample, system_column is False)
-    table = list(outputs.values())
+    outputs = _select_rows(table, system, sample, system_column is False)
+    human_texts, table = len(table) - len(outputs), list(outputs.values())
     pairs = [parse_pair(*row, candidate_column, reference_columns) for row in table if texts]
     systems, samples = (list(dict.fromkeys(key[axis] for key in outputs)) for axis in (0, 1))
     for name, values in ((system, systems), (sample, samples)):
@@ -148,13 +148,13 @@ def read_ratings(
             skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
             unit = f"values of {name!r}" if system else "texts"
             raise InputError(f"{file}need at least two {unit}, got {len(values)}{skipped}.")
-    scores = {"metrics": _read_scores(table, "metrics", metrics)}
-    scores["human"] = _read_human_scores(table, criteria, not system and SCORE not in metrics)
-    if overlap := scores["human"].keys() & scores["metrics"].keys():
+    others = _read_scores(table, "metrics", metrics)
+    default = () if system or SCORE in metrics else (SCORE,)
+    human = _read_scores(table, "human", criteria, default)
+    if overlap := human.keys() & others.keys():
         raise InputError(f"{file}{min(overlap)!r} is both a criterion and a metric. Rename one.")
-    if correlated:
-        for name, column in {**scores["human"], **scores["metrics"]}.items():
-            check_varies(f"{file}column {name!r}", column)
+    for name, column in {**human, **others}.items() if correlated else ():
+        check_varies(f"{file}column {name!r}", column)
     rows_of, columns_of = ({name: i for i, name in enumerate(axis)} for axis in (systems, samples))
     ratings = Ratings(
         systems=tuple(systems) if system else (),
@@ -164,9 +164,11 @@ def read_ratings(
         references=tuple(tuple(references) for _, references in pairs),
         human_texts=human_texts,
     )
-    human = {name: ratings.grid(column) for name, column in scores["human"].items()}
-    others = {name: ratings.grid(column) for name, column in scores["metrics"].items()}
-    return replace(ratings, human=human, metrics=others)
+    return replace(
+        ratings,
+        human={name: ratings.grid(column) for name, column in human.items()},
+        metrics={name: ratings.grid(column) for name, column in others.items()},
+    )
 
 
 # Rows and columns.
@@ -208,19 +210,17 @@ def _find_system(
 
 def _select_rows(
     table: Sequence[Row], system_column: str | None, id_column: str | None, independent: bool
-) -> tuple[dict[tuple[str, str], Row], int]:
-    """Return the system outputs by (system, sample), and the number of human texts.
+) -> dict[tuple[str, str], Row]:
+    """Return the system outputs by (system, sample), without human texts.
 
     If the rows are `independent`, each one is a sample, regardless of its id.
     """
     texts: dict[tuple[str, str], Row] = {}
-    human_texts = 0
     for number, row in enumerate(table, 1):
         system = _parse_name(*row, system_column) if system_column else ""
         sample = _parse_name(*row, id_column) if id_column else str(number)
         key = (system, str(number) if independent else sample)
         if _is_human(*row):
-            human_texts += 1
             continue
         if key in texts:
             problem, remedy = f"system {system!r} already has a text", "Remove one of them"
@@ -232,7 +232,7 @@ def _select_rows(
                 f"{row[0]}: {problem} for {id_column} {sample!r} in {texts[key][0]}. {remedy}."
             )
         texts[key] = row
-    return texts, human_texts
+    return texts
 
 
 def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
@@ -258,31 +258,25 @@ def _is_human(where: str, row: Mapping[str, object]) -> bool:
 # Scores.
 
 
-def _read_human_scores(
-    table: Sequence[Row], criteria: Sequence[str], score_is_human: bool
-) -> dict[str, list[float]]:
-    """Read the scores of each criterion. The column "score" may be used if there are no others."""
-    default = (SCORE,) if score_is_human else ()
-    if scores := _read_scores(table, "human", criteria, default):
-        return scores
-    raise InputError(
-        f"{table[0][0]}: no human scores. Add 'human': {{criterion: score}} or columns named "
-        "'human.CRITERION', or select columns with --criterion (in Python: criteria). The columns "
-        f"are {', '.join(map(repr, _columns(table)))}."
-    )
-
-
 def _read_scores(
     table: Sequence[Row], group: str, names: Sequence[str], default: Sequence[str] = ()
 ) -> dict[str, list[float]]:
     """Read the scores with the given names, [rows] each.
 
-    Without names, read all scores in `group`, or if there are none, the columns in `default`.
+    Without names, read all scores in `group`, or if there are none, the columns in `default`. At
+    least one human score is required.
     """
     columns, prefix = _columns(table), f"{group}."
     in_group = [name.removeprefix(prefix) for name in columns if name.startswith(prefix)]
+    names = names or in_group or [name for name in default if name in columns]
+    if group == "human" and not names:
+        raise InputError(
+            f"{table[0][0]}: no human scores. Add 'human': {{criterion: score}} or columns named "
+            "'human.CRITERION', or select columns with --criterion (in Python: criteria). The "
+            f"columns are {', '.join(map(repr, columns))}."
+        )
     scores = {}
-    for name in names or in_group or [name for name in default if name in columns]:
+    for name in names:
         column = prefix + name if name in in_group else name
         if column not in columns:
             raise InputError(

@@ -40,10 +40,8 @@ class Draws:
     samples: np.ndarray  # int [resamples, samples]. Rows sum to the number of samples
 
 
-def draw(
-    systems: int, samples: int, resamples: int = RESAMPLES, seed: int = 0, both: bool = True
-) -> Draws:
-    """Resample systems and samples with replacement, or only the systems.
+def draw(systems: int, samples: int, resamples: int = RESAMPLES, seed: int = 0) -> Draws:
+    """Resample systems and samples with replacement.
 
     >>> draws = draw(3, 5, resamples=2)
     >>> draws.systems.shape, draws.samples.sum(1)
@@ -53,10 +51,7 @@ def draw(
     check_whole("seed", seed, least=0)
     random = np.random.default_rng(seed)
     rows = random.integers(systems, size=(resamples, systems))
-    if not both:
-        return Draws(rows, np.ones((resamples, samples), dtype=np.int64))
-    chances = np.full(samples, 1 / samples)
-    return Draws(rows, random.multinomial(samples, chances, size=resamples))
+    return Draws(rows, random.multinomial(samples, [1 / samples] * samples, size=resamples))
 
 
 def resample(
@@ -73,7 +68,8 @@ def resample(
         means = (draws.samples @ grid.T / grid.shape[1] for grid in grids)
         return statistic(*(np.take_along_axis(mean, draws.systems, axis=1) for mean in means))
     values = np.empty(len(draws.systems))
-    step = max(1, SCORES_PER_CHUNK // grids[0].size)
+    # Statistics compare each system of a sample with every other system.
+    step = max(1, SCORES_PER_CHUNK // (grids[0].size * len(grids[0])))
     for start in range(0, len(values), step):
         part = slice(start, start + step)
         systems, samples = draws.systems[part], draws.samples[part]
@@ -151,7 +147,13 @@ def approximate_randomization(
     1.0
     """
     check_whole("resamples", resamples)
-    differences = _paired_differences(scores, other)
+    scores, other = np.asarray(scores, dtype=float), np.asarray(other, dtype=float)
+    if scores.shape != other.shape or scores.ndim != 1 or len(scores) < 2:
+        shapes = f"{list(scores.shape)} and {list(other.shape)}"
+        raise InputError(f"scores and other must have the same length >= 2, got shapes {shapes}")
+    if not np.isfinite([scores, other]).all():
+        raise InputError("scores and other must be finite, got NaN or infinite scores")
+    differences = scores - other
     batch = max(1, SCORES_PER_CHUNK // len(differences))
     options: Any = {"permutation_type": "samples", "n_resamples": resamples, "batch": batch}
     return float(permutation_test((differences,), np.sum, **options, rng=seed).pvalue)
@@ -192,7 +194,9 @@ def soft_pairwise_accuracy(
     grids = correlations.prepare_grids("system", human=human, metric=metric)
     if len(grids[0]) < 2:
         return math.nan
-    signs = _draw_signs(np.random.default_rng(seed), permutations, grids[0].shape[1])
+    # 1 keeps the scores of a sample, and -1 swaps them, [permutations, samples].
+    shape = (permutations, grids[0].shape[1])
+    signs = np.random.default_rng(seed).integers(2, size=shape, dtype=np.int8) * 2 - 1
     human_p_values, metric_p_values = (_one_sided_p_values(grid, signs) for grid in grids)
     return float(1 - np.abs(human_p_values - metric_p_values).mean())
 
@@ -204,23 +208,6 @@ def _one_sided_p_values(grid: np.ndarray, signs: np.ndarray) -> np.ndarray:
     slack = TOLERANCE * np.abs(differences).sum(1)  # counts ties despite rounding errors
     permuted_sums = signs @ differences.T  # [permutations, pairs]
     return (permuted_sums >= differences.sum(1) - slack).mean(0)
-
-
-def _draw_signs(random: np.random.Generator, permutations: int, samples: int) -> np.ndarray:
-    """Draw 1 (keep) or -1 (swap) for each sample, [permutations, samples]."""
-    return random.integers(2, size=(permutations, samples), dtype=np.int8) * 2 - 1
-
-
-def _paired_differences(
-    scores: Sequence[float] | np.ndarray, other: Sequence[float] | np.ndarray
-) -> np.ndarray:
-    scores, other = np.asarray(scores, dtype=float), np.asarray(other, dtype=float)
-    if scores.shape != other.shape or scores.ndim != 1 or len(scores) < 2:
-        shapes = f"{list(scores.shape)} and {list(other.shape)}"
-        raise InputError(f"scores and other must have the same length >= 2, got shapes {shapes}")
-    if not np.isfinite([scores, other]).all():
-        raise InputError("scores and other must be finite, got NaN or infinite scores")
-    return scores - other
 
 
 # Two metrics on the same systems.

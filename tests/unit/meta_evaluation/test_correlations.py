@@ -14,7 +14,6 @@ from infolm_metric.meta_evaluation.correlations import (
     COEFFICIENTS,
     MAX_PAIRWISE,
     MIN_SYSTEMS,
-    kendall,
     mean_over_samples,
     order_accuracy,
     partial_pearson,
@@ -58,14 +57,6 @@ def test_coefficients_equal_scipy_including_ties(name, x, y):
         assert np.isnan(value)
     else:
         assert value == pytest.approx(SCIPY[name](x, y)[0], abs=1e-12)
-
-
-def test_kendall_does_not_depend_on_the_chunk_size(monkeypatch):
-    human, metric = grids(samples=40)
-    expected = kendall(human.T, metric.T)
-    for pairs in (1, 2 * 21, 21 * 41):
-        monkeypatch.setattr("infolm_metric.meta_evaluation.correlations.PAIRS_PER_CHUNK", pairs)
-        np.testing.assert_allclose(kendall(human.T, metric.T), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [MAX_PAIRWISE, MAX_PAIRWISE + 1, 700])
