@@ -41,7 +41,7 @@ def _is_object(text: Text, index: int) -> bool:
     if start is None or grammar.find_tag(text.tokens[index], "NOUN") == "NNS":
         return noun
     before = text.lower(start - 1)
-    governed = before in WORD_LISTS["before_objects"] or grammar.is_content(before, "VERB")
+    governed = before in WORD_LISTS["before_objects"] or grammar.content_parts(before) == {"VERB"}
     relative = {"which", "who", "that"} & {text.lower(index + 1), text.lower(index + 2)}
     return noun and governed and not relative and not text.is_capitalised(index + 1)
 
@@ -54,7 +54,7 @@ def _is_verb(text: Text, index: int) -> bool:
     """
     before, after = text.lower(index - 1), text.lower(index + 1)
     tag = grammar.find_tag(text.tokens[index], "VERB")
-    if not grammar.is_content(text.tokens[index], "VERB"):
+    if grammar.content_parts(text.tokens[index]) != {"VERB"}:
         return False
     passive = before in (*WORD_LISTS["be"], "been", "being") and (
         after in WORD_LISTS["after_participles"] or not after.isalnum()
@@ -251,8 +251,9 @@ def _has_one_number(text: Text, index: int) -> bool:
         return False
     if text.tokens[index] in ("are", "were", "have", "do"):
         before = text.tokens[index - 1]
-        plural = grammar.is_content(before, "NOUN") and grammar.find_tag(before, "NOUN") == "NNS"
-        return plural or before.lower() in ("they", "we", "these", "those")
+        tag, parts = grammar.find_tag(before, "NOUN"), grammar.content_parts(before)
+        pronoun = before.lower() in ("they", "we", "these", "those")
+        return pronoun or (tag == "NNS" and parts == {"NOUN"})
     return "and" not in subject
 
 

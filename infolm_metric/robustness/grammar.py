@@ -55,19 +55,15 @@ def find_tag(word: str, part: str) -> str:
     return tags[0] if len(tags) == 1 or tags == ["VBD", "VBN"] else ""
 
 
-def is_content(word: str, part: str) -> bool:
-    """Return True for a lower-case content word that can only be this part of speech.
+def content_parts(word: str) -> set[str]:
+    """Return the possible parts of speech of a lower-case content word, {} for other words.
 
-    >>> is_content("city", "NOUN"), is_content("rock", "NOUN"), is_content("was", "VERB")
-    (True, False, False)
+    >>> content_parts("city"), sorted(content_parts("rock")), content_parts("which")
+    ({'NOUN'}, ['NOUN', 'VERB'], set())
     """
-    return _can_be_content(word) and list(lemmas_by_pos(word)) == [part]
-
-
-def _can_be_content(word: str) -> bool:
     # The dictionary also contains function words. It lists "which" as a noun, for example.
-    letters = len(word) >= SHORTEST and word.isalpha() and word.islower()
-    return letters and word not in FUNCTION_WORDS
+    is_content = len(word) >= SHORTEST and word.isalpha() and word.islower()
+    return {*lemmas_by_pos(word)} if is_content and word not in FUNCTION_WORDS else set()
 
 
 def choose_article(word: str) -> str:
@@ -90,11 +86,11 @@ def is_noun(text: Text, index: int) -> bool:
     ['band', 'songs']
     """
     word = text.tokens[index]
-    verb_form, tag = find_tag(word, "VERB") not in ("", "VB"), find_tag(word, "NOUN")
-    if verb_form or {"ADJ", "ADV"} & {*lemmas_by_pos(word)} or word in WORD_LISTS["no_nouns"]:
+    tag, verb_form = find_tag(word, "NOUN"), find_tag(word, "VERB") not in ("", "VB")
+    if verb_form or {"ADJ", "ADV"} & content_parts(word) or word in WORD_LISTS["no_nouns"]:
         return False
     determined = tag == "NNS" or (tag == "NN" and find_determiner(text, index) is not None)
-    return _can_be_content(word) and determined and _ends_phrase(text, index)
+    return bool(content_parts(word)) and determined and _ends_phrase(text, index)
 
 
 def _ends_phrase(text: Text, index: int) -> bool:
@@ -159,7 +155,7 @@ def is_finite(text: Text, index: int, tag: str) -> bool:
         return False
     name = text.is_capitalised(index - 1) and before not in FUNCTION_WORDS
     has_subject = before in WORD_LISTS["subjects"] or (name and object_follows(text, index))
-    return has_subject or (tag == "VBZ" and is_content(word, "VERB"))
+    return has_subject or (tag == "VBZ" and content_parts(word) == {"VERB"})
 
 
 # Numbers.

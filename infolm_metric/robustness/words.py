@@ -83,13 +83,9 @@ class Text:
 
 LISTS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 PRONOUNS: dict[str, str] = LISTS.pop("pronouns")
+FUNCTION_LISTS: dict[str, str] = LISTS.pop("function_words")
+FUNCTION_WORDS = frozenset(" ".join(FUNCTION_LISTS.values()).split())
 # Lists of words by name, described in words.toml.
 WORD_LISTS: dict[str, tuple[str, ...]] = {
-    name: tuple(words.split()) for name, words in LISTS.items()
+    name: tuple(words.split()) for name, words in (LISTS | FUNCTION_LISTS).items()
 }
-# Words that the attacks noun, verb, adj and add do not select.
-FUNCTION_WORDS = frozenset(
-    word
-    for name in ("determiners", "prepositions", "subjects", "modals", "be", "have", "do", "others")
-    for word in WORD_LISTS[name]
-)
