@@ -181,10 +181,13 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
     """
     first_name, first_grid = next(iter(grids.items()))
     for name, grid in grids.items():
-        if np.shape(grid) != np.shape(first_grid) or np.ndim(grid) not in (1, 2):
+        if np.ndim(grid) not in (1, 2):
+            shape = list(np.shape(grid))
+            raise InputError(f"{name} must be [systems, samples] or [texts], got shape {shape}")
+        if np.shape(grid) != np.shape(first_grid):
             raise InputError(
-                f"{first_name} and {name} must have the same shape, [systems, samples] or one "
-                f"dimension, got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
+                f"{first_name} and {name} must have the same shape, [systems, samples] or [texts], "
+                f"got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
             )
     check_finite(grids)
 
@@ -236,7 +239,7 @@ def system_means(grid: np.ndarray) -> np.ndarray:
     """
     means: np.ndarray = grid.mean(axis=1)
     maximum = float(np.abs(means).max())
-    return means.round(12 - math.ceil(math.log10(maximum))) if maximum else means
+    return means.round(min(12 - math.ceil(math.log10(maximum)), 300)) if maximum else means
 
 
 def prepare_grids(level: str, **grids: np.ndarray) -> list[np.ndarray]:

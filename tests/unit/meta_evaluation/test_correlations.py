@@ -126,7 +126,7 @@ def grids_with_value(side, place, value):
 
 
 INVALID_FOR_ALL = [
-    ([grid[None] for grid in grids_with_length()[:2]], r"same shape, .* got \[1, 6, 9\]"),
+    ([grid[None] for grid in grids_with_length()[:2]], r"human must be .* got shape \[1, 6, 9\]"),
     ([grids_with_length()[0], grids_with_length()[1][:, 1:]],
      r"human and metric .* got \[6, 9\] and \[6, 8\]"),
     (grids_with_value(0, (0, 0), np.inf), "human must be finite"),
