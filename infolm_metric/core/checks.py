@@ -8,7 +8,7 @@ import os
 import sys
 import typing
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeGuard, Union
@@ -175,9 +175,13 @@ def check_value(name: str, value: object, annotation: object, allowed: str = "")
     elif os.PathLike in map(_origin, kinds) and isinstance(value, os.PathLike):
         return os.fspath(value)
     elif (kind := int if int in kinds else float) in kinds and _is_number(value, kind):
-        return _number(name, value, kind)
+        with suppress(TypeError, ValueError, OverflowError, RuntimeError):
+            number = kind(value)
+            if math.isfinite(number):
+                return number
+        raise InputError(f"{name} must be a finite number, got {value!r:.100}", setting=name)
     for kind in kinds:
-        if _origin(kind) is tuple and _is_list(value):
+        if _origin(kind) is tuple and is_list(value):
             member = typing.get_args(kind)[0]
             return tuple(check_value(f"{name}[{i}]", part, member) for i, part in enumerate(value))
         if isinstance(kind, type) and kind not in PLAIN and isinstance(value, kind):
@@ -234,7 +238,7 @@ def literal_words(kinds: Iterable[object]) -> list[Any]:
     return [word for kind in kinds for word in typing.get_args(kind) if _origin(kind) is Literal]
 
 
-def _is_number(value: object, number: type) -> bool:
+def _is_number(value: object, number: type) -> TypeGuard[Any]:
     """Return True for a scalar of the type `number` (int, or else any real number) but not bool."""
     # Arrays also have __index__.
     if getattr(value, "ndim", 0) or type(value).__name__.startswith(("bool", "bytes", "complex")):
@@ -242,17 +246,16 @@ def _is_number(value: object, number: type) -> bool:
     return hasattr(value, "__index__" if number is int else "__float__")
 
 
-def _number(name: str, value: Any, number: type) -> Any:
-    with suppress(TypeError, ValueError, OverflowError, RuntimeError):
-        scalar = number(value)
-        if math.isfinite(scalar):
-            return scalar
-    raise InputError(f"{name} must be a finite number, got {value!r:.100}", setting=name)
+def is_list(values: object) -> TypeGuard[Collection[Any]]:
+    """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
 
-
-def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
-    ordered = isinstance(value, Sequence) or getattr(value, "ndim", 0) == 1
-    return bool(ordered) and not isinstance(value, str | bytes)
+    NumPy scalars are not sequences. Neither are data frames and data sets, which have columns.
+    """
+    if isinstance(values, str | bytes | dict | set | frozenset) or hasattr(values, "column_names"):
+        return False
+    axes = getattr(values, "ndim", 1)
+    ordered = all(hasattr(values, name) for name in ("__iter__", "__len__", "__getitem__"))
+    return ordered and (axes == 1 or (axes > 1 and hasattr(values, "tolist")))
 
 
 def _in_words(kinds: Collection[object]) -> str:

@@ -6,13 +6,13 @@ import re
 import reprlib
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, is_list
 
 # Reasoning that models write before the answer, such as <think>...</think>.
 TAG = r"(?:think|thinking|thoughts?|reasoning|scratchpad|seed:think)"
@@ -162,10 +162,10 @@ def check_pairs(predictions: object, references: object, *, allow_empty: bool = 
         raise _length_error(candidates, groups)
     if not candidates and not allow_empty:
         raise InputError("predictions and references are empty. Pass at least one pair.")
-    several = bool(groups) and _is_list(groups[0])
+    several = bool(groups) and is_list(groups[0])
     checked_groups = []
     for index, group in enumerate(groups):
-        if _is_list(group) != several and (_is_list(group) or isinstance(group, str)):
+        if is_list(group) != several and (is_list(group) or isinstance(group, str)):
             raise InputError(
                 "references must all be strings or all be lists of strings, but references[0] and "
                 f"references[{index}] have different types. Put each single reference in a list."
@@ -176,7 +176,7 @@ def check_pairs(predictions: object, references: object, *, allow_empty: bool = 
 
 def _check_group(name: str, group: object) -> list[str]:
     """Check a reference or a list of references, and return it as a list."""
-    if not _is_list(group):
+    if not is_list(group):
         check_text(name, group)
         return [str(group)]
     return check_texts(name, group, least=1)
@@ -184,7 +184,7 @@ def _check_group(name: str, group: object) -> list[str]:
 
 def _length_error(candidates: list[str], groups: list[Any]) -> InputError:
     remedy = "Pass one reference, or one list of references, per prediction."
-    if groups and all(_is_list(group) and len(group) == len(candidates) for group in groups):
+    if groups and all(is_list(group) and len(group) == len(candidates) for group in groups):
         remedy = (
             f"For references in sacreBLEU's format (one list of {len(candidates)} texts per "
             "reference set), pass list(zip(*references))."
@@ -263,7 +263,7 @@ def check_text(name: str, text: object) -> None:
 def _decoding(values: object) -> str:
     """Return the remedy for token ids or logits, such as the predictions of a Trainer, or ""."""
     single = True
-    while _is_list(values) and len(values):
+    while is_list(values) and len(values):
         values, single = next(iter(values)), False
     if isinstance(values, bool | str) or is_missing(values):
         return ""
@@ -282,7 +282,7 @@ def is_missing(text: object) -> bool:
 
 def as_list(name: str, values: object) -> list[Any]:
     """Convert a sequence to a list. Raise InputError for strings, tables and other values."""
-    if not _is_list(values):
+    if not is_list(values):
         remedy = "Pass a list or a column of texts."
         label = f"{reprlib.repr(values)} ({type(values).__name__})"
         if isinstance(values, str | bytes):
@@ -297,18 +297,6 @@ def as_list(name: str, values: object) -> list[Any]:
         if hasattr(values, convert):
             return list(getattr(values, convert)())
     return list(values)
-
-
-def _is_list(values: object) -> TypeGuard[Collection[Any]]:
-    """Return True for sequences other than strings: lists, tuples, arrays, series, columns.
-
-    NumPy scalars are not sequences. Neither are data frames and data sets, which have columns.
-    """
-    if isinstance(values, str | bytes | dict | set | frozenset) or hasattr(values, "column_names"):
-        return False
-    axes = getattr(values, "ndim", 1)
-    ordered = all(hasattr(values, name) for name in ("__iter__", "__len__", "__getitem__"))
-    return ordered and (axes == 1 or (axes > 1 and hasattr(values, "tolist")))
 
 
 def counted(number: int, noun: str) -> str:
