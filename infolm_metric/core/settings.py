@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import typing
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +39,7 @@ IDF_WORDS: dict[str, bool | str] = {
     "separate": "separate",
 }
 NLI_LABELS = ("entailment", "neutral", "contradiction")
-TWO_LABELS = ["entailment", "not_entailment"]
+LABEL_SETS = (sorted(NLI_LABELS), ["entailment", "not_entailment"])
 # Patterns that match the beginning of a lowercased label name.
 LABEL_PATTERNS = {"entailment": "entail", "neutral": "neutral", "contradiction": "contradict"}
 LABEL_PATTERNS["not_entailment"] = "no[nt][ _-]?entail"
@@ -208,7 +208,14 @@ class ModelSettings(Settings):
             check_at_least(name, getattr(self, name), least)
         if self.device is not None:
             check_device(self.device)
-        object.__setattr__(self, "model_name_or_path", self._model())
+        model = self.model_name_or_path or os.environ.get(self.model_variable)
+        if not model:  # each metric has its own bundled model
+            everywhere = os.environ.get(ModelSettings.model_variable) == BUNDLED
+            model = BUNDLED if everywhere else self.default_model
+        path = os.path.expanduser(model)
+        if model != BUNDLED and os.path.isdir(path):
+            model = os.path.abspath(path)  # workers have different working directories
+        object.__setattr__(self, "model_name_or_path", str(model))
 
     def without_reuse(self) -> Self:
         return self.replace(reuse_memory=0)
@@ -217,17 +224,6 @@ class ModelSettings(Settings):
     def rows_per_batch(self) -> int | None:
         """Number of sequences per forward pass, or None to fill batches by tokens."""
         return None if self.batch_size == "auto" else int(self.batch_size)
-
-    def _model(self) -> str:
-        """Return the name of the model, or the absolute path of its folder."""
-        name = self.model_name_or_path or os.environ.get(self.model_variable)
-        if not name:  # each metric has its own bundled model
-            everywhere = os.environ.get(ModelSettings.model_variable) == BUNDLED
-            name = BUNDLED if everywhere else self.default_model
-        path = os.path.expanduser(name)
-        if name != BUNDLED and os.path.isdir(path):
-            return os.path.abspath(path)  # workers have different working directories
-        return str(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -368,23 +364,24 @@ class NLISettings(ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.labels is not None:
-            object.__setattr__(self, "labels", _label_names(self.labels))
+        if self.labels is None:
+            return
+        names = self.labels.split(",") if isinstance(self.labels, str) else self.labels
+        kinds = parse_labels(names)
+        if not kinds:
+            raise InputError(
+                "labels must be entailment, neutral and contradiction, or entailment and "
+                f"not_entailment, in the order of the model's outputs, got {self.labels!r}",
+                setting="labels",
+            )
+        object.__setattr__(self, "labels", kinds)
 
 
-def parse_label(name: str) -> str:
-    """Return the key in LABEL_PATTERNS that matches a label name, or "" if none matches."""
-    name = name.strip().casefold()
-    return next((kind for kind, pattern in LABEL_PATTERNS.items() if re.match(pattern, name)), "")
-
-
-def _label_names(labels: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Parse the `labels` setting: two or three names, as a sequence or separated by commas."""
-    kinds = tuple(map(parse_label, labels.split(",") if isinstance(labels, str) else labels))
-    if sorted(kinds) not in (sorted(NLI_LABELS), TWO_LABELS):
-        raise InputError(
-            "labels must be entailment, neutral and contradiction, or entailment and "
-            f"not_entailment, in the order of the model's outputs, got {labels!r}",
-            setting="labels",
-        )
-    return kinds
+def parse_labels(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the keys in LABEL_PATTERNS that match the names, or () if they are not a label set."""
+    words = [name.strip().casefold() for name in names]
+    kinds = [
+        next((kind for kind, pattern in LABEL_PATTERNS.items() if re.match(pattern, word)), "")
+        for word in words
+    ]
+    return tuple(kinds) if sorted(kinds) in LABEL_SETS else ()

@@ -10,28 +10,19 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import (
-    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
-    AutoModelForSequenceClassification,
-    PreTrainedTokenizerBase,
-)
+from transformers import PreTrainedTokenizerBase
+from transformers.models.auto import modeling_auto as auto
 
 from infolm_metric.core.checks import InputError, warn_user
-from infolm_metric.core.settings import (
-    BUNDLED_FOLDER,
-    NLI_LABELS,
-    TWO_LABELS,
-    NLISettings,
-    parse_label,
-)
+from infolm_metric.core.settings import BUNDLED_FOLDER, NLI_LABELS, NLISettings, parse_labels
 from infolm_metric.models.checkpoints import Architecture, Checkpoint, non_finite_error
 from infolm_metric.models.determinism import deterministic_inference
 from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
 from infolm_metric.models.tokenization import TOKENS_PER_BATCH, device_limit, packed_batches
 
 NLI_MODEL = Architecture(
-    AutoModelForSequenceClassification,
-    fits=lambda config: type(config) in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
+    auto.AutoModelForSequenceClassification,
+    fits=lambda config: type(config) in auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
     unfit="which has no sequence-classification head in transformers",
     remedy='Choose an NLI model such as "cross-encoder/nli-deberta-v3-base" or "bundled".',
     part="classifier",
@@ -51,10 +42,8 @@ PROBES = (
 # The classifiers' input is the state of each pair's first token, [pairs, 1, hidden].
 CLASSIFIERS: Heads = {
     "bert": lambda model: nn.Sequential(model.bert.pooler, model.classifier),
-    "roberta": attrgetter("classifier"),
-    "xlm-roberta": attrgetter("classifier"),
     "distilbert": lambda model: nn.Sequential(model.pre_classifier, nn.ReLU(), model.classifier),
-    "mpnet": attrgetter("classifier"),
+    **dict.fromkeys(("roberta", "xlm-roberta", "mpnet"), attrgetter("classifier")),
 }
 
 
@@ -92,11 +81,10 @@ def read_labels(model: str, id2label: dict[int, str], labels: Sequence[str] | No
     Labels(entailment=2, neutral=1, contradiction=0)
     """
     names = labels or [id2label[index] for index in sorted(id2label)]
-    kinds = list(map(parse_label, names))
-    if len(names) == len(id2label) and sorted(kinds) == sorted(NLI_LABELS):
-        return Labels(*(kinds.index(kind) for kind in NLI_LABELS))
-    if len(names) == len(id2label) and sorted(kinds) == TWO_LABELS:
-        return Labels(kinds.index("entailment"), None, None)
+    kinds = parse_labels(names)
+    if len(kinds) == len(id2label):
+        index = {kind: number for number, kind in enumerate(kinds)}
+        return Labels(index["entailment"], index.get("neutral"), index.get("contradiction"))
     raise InputError(
         f"labels of the {len(id2label)} outputs of the model {model!r} must be entailment, neutral "
         f"and contradiction, or entailment and not_entailment, got {', '.join(map(repr, names))}. "
