@@ -72,9 +72,9 @@ def tokenize(
     strings in the text are maskable. Depending on `long_text`, texts longer than `max_length` are
     truncated ("truncate"), returned whole ("window") or rejected with an InputError ("error").
     """
-    for start in range(0, len(texts), TEXTS_PER_STEP):
+    for part in batches(texts, TEXTS_PER_STEP):
         encoded = tokenizer(
-            [text.strip() for text in texts[start : start + TEXTS_PER_STEP]],
+            [text.strip() for text in part],
             return_special_tokens_mask=True,
             return_attention_mask=False,
             return_token_type_ids=False,
@@ -83,31 +83,22 @@ def tokenize(
             padding=False,
             verbose=False,
         )
-        rows = zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
-        for offset, (ids, special) in enumerate(rows):
-            text = TokenizedText(
-                np.asarray(ids, dtype=np.int64),
-                ~np.asarray(special, dtype=bool),
-                max_length is not None and len(ids) > max_length,
-            )
-            if text.too_long and long_text == "error":
+        columns = encoded["input_ids"], encoded["special_tokens_mask"]
+        for text, numbers, special in zip(part, *columns, strict=True):
+            ids, maskable = np.asarray(numbers, dtype=np.int64), ~np.asarray(special, dtype=bool)
+            surplus = 0 if max_length is None else max(0, len(ids) - max_length)
+            if surplus and long_text == "error":
                 raise InputError(
                     f"texts must have at most max_length={max_length} tokens, got {len(ids)}: "
-                    f"{texts[start + offset]!r:.60}. Shorten the text, or set long_text='truncate'."
+                    f"{text!r:.60}. Shorten the text, or set long_text='truncate'."
                 )
-            if text.too_long and long_text == "truncate":
-                assert max_length is not None
-                text = _truncate(text, max_length, tokenizer.truncation_side)
-            yield text
-
-
-def _truncate(text: TokenizedText, max_length: int, side: str) -> TokenizedText:
-    """Truncate a text on the tokenizer's truncation side."""
-    positions = np.flatnonzero(text.maskable)
-    first, last = positions[0], positions[-1] + 1
-    surplus = len(text.ids) - max_length
-    cut = slice(first, first + surplus) if side == "left" else slice(last - surplus, last)
-    return TokenizedText(np.delete(text.ids, cut), np.delete(text.maskable, cut), True)
+            if surplus and long_text == "truncate":
+                positions = np.flatnonzero(maskable)
+                left = tokenizer.truncation_side == "left"
+                start = positions[0] if left else positions[-1] + 1 - surplus
+                cut = slice(start, start + surplus)
+                ids, maskable = np.delete(ids, cut), np.delete(maskable, cut)
+            yield TokenizedText(ids, maskable, surplus > 0)
 
 
 def tokenizer_fingerprint(tokenizer: PreTrainedTokenizerBase) -> str:
