@@ -6,15 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from transformers import PreTrainedTokenizerBase
 
 from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.core.inputs import batches
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 # Maximum tokens per forward pass by device type, for batch_size="auto".
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
@@ -57,21 +55,6 @@ def device_limit(limits: Mapping[str, int], device: str) -> int:
     return limits.get(device, limits["cpu"])
 
 
-def equal_length_batches(
-    lengths: Sequence[int], rows: int | None, most_tokens: int
-) -> Iterator[list[int]]:
-    """Yield batches of indices of equally long texts, longest first, so that none is padded.
-
-    A batch has at most `rows` texts, or at most `most_tokens` tokens if `rows` is None.
-
-    >>> list(equal_length_batches([2, 3, 2], 1, 8)), list(equal_length_batches([2, 3, 2], None, 8))
-    ([[1], [0], [2]], [[1], [0, 2]])
-    """
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    for length, group in groupby(order, key=lengths.__getitem__):
-        yield from batches(group, rows or max(1, most_tokens // length))
-
-
 def pack(
     groups: Iterable[Batched], cost: Callable[[Batched], float], limit: float
 ) -> Iterator[list[Batched]]:
@@ -95,14 +78,20 @@ def pack(
 def packed_batches(
     lengths: Sequence[int], rows: int | None, most_tokens: int
 ) -> Iterator[list[list[int]]]:
-    """Yield batches that consist of groups of texts of equal length, longest first.
+    """Yield batches that consist of groups of indices of equally long texts, longest first.
 
-    A batch has at most `rows` texts, or at most `most_tokens` tokens if `rows` is None.
+    No text is padded. A batch has at most `rows` texts, or at most `most_tokens` tokens if `rows`
+    is None.
 
-    >>> list(packed_batches([2, 3, 2], None, 8))
-    [[[1], [0, 2]]]
+    >>> list(packed_batches([2, 3, 2], 1, 8)), list(packed_batches([2, 3, 2], None, 8))
+    ([[[1]], [[0]], [[2]]], [[[1], [0, 2]]])
     """
-    groups = equal_length_batches(lengths, rows, most_tokens)
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    groups = (
+        group
+        for length, indices in groupby(order, key=lengths.__getitem__)
+        for group in batches(indices, rows or max(1, most_tokens // length))
+    )
     return pack(
         groups, lambda group: len(group) * (1 if rows else lengths[group[0]]), rows or most_tokens
     )
@@ -175,5 +164,5 @@ class WeightedText:
         if zero:
             weights = np.ones(len(tokens))
         with np.errstate(divide="ignore"):
-            log_weights = np.log(weights / weights.sum()) if len(tokens) else np.zeros(0)
+            log_weights = np.log(weights / weights.sum())
         return cls((text.ids.tobytes(), log_weights.tobytes()), text, log_weights, zero)

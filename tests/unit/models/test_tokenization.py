@@ -1,6 +1,6 @@
 """Tokenized texts: special tokens, truncation, batches of equal length, windows."""
 
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_long_texts_can_be_rejected_or_kept_whole(tokenizer):
     most=st.integers(1, 30),
 )
 def test_batches_contain_every_text_once_and_only_texts_of_equal_length(lengths, rows, most):
-    batches = list(tokenization.equal_length_batches(lengths, rows, most))
+    batches = list(chain.from_iterable(tokenization.packed_batches(lengths, rows, most)))
     assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
     longest = [lengths[batch[0]] for batch in batches]
     assert longest == sorted(longest, reverse=True)
