@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -18,7 +18,6 @@ from transformers import RobertaTokenizer
 
 from infolm_metric.bertscore.explanation import Explanation, Match
 from infolm_metric.bertscore.settings import SCORES, BERTScoreSettings
-from infolm_metric.core.document_counts import tokenizer_fingerprint
 from infolm_metric.models.checkpoints import Checkpoint
 from infolm_metric.models.tokenization import WeightedText
 from infolm_metric.scoring.encoding_scorer import (
@@ -87,7 +86,7 @@ class BERTScorer(HiddenStatesScorer[BERTScoreSettings]):
             splitter = tokenizer.backend_tokenizer.pre_tokenizer
             if isinstance(splitter, ByteLevel):
                 splitter.add_prefix_space = True
-        return replace(checkpoint, fingerprint=tokenizer_fingerprint(tokenizer))
+        return checkpoint
 
     def bounds(self, settings: BERTScoreSettings, name: str) -> tuple[float, float]:
         """Return the bounds of a cosine similarity."""

@@ -31,12 +31,8 @@ from infolm_metric.core.checks import InputError, warn_user
 from infolm_metric.core.document_counts import tokenizer_fingerprint
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.settings import BUNDLED, BUNDLED_FOLDER, ModelSettings
+from infolm_metric.models import out_of_domain
 from infolm_metric.models.determinism import limit_threads_of_forks, make_products_reproducible
-from infolm_metric.models.out_of_domain import (
-    ENGLISH_VOCABULARY,
-    count_out_of_domain,
-    token_weights,
-)
 from infolm_metric.models.tokenization import Template, find_template
 
 HASHED = (
@@ -74,6 +70,7 @@ class Architecture:
     masks: bool = False  # True if the tokenizer needs a mask token
     folder: Path = BUNDLED_FOLDER  # of the bundled model
     attention: str | None = None  # attention implementation of transformers. None: its default
+    optional: str | None = None  # weights whose names contain this word may be missing
 
 
 @dataclass(frozen=True)
@@ -108,12 +105,16 @@ class Checkpoint(ModelFiles):
     folder: Path  # local, or in the cache of the Hub
     commit: str | None  # None for local folders
     tokenizer: Any
-    fingerprint: str  # of the tokenizer, see `tokenizer_fingerprint`
     template: Template
     size: int  # of the vocabulary
     limit: int | None  # default maximum length in tokens, including special tokens. None: no limit
     positions: int | None  # maximum length that the model supports. None: no limit
     config: Any
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the tokenizer."""
+        return tokenizer_fingerprint(self.tokenizer)
 
     @property
     def states(self) -> int:
@@ -133,8 +134,7 @@ class Checkpoint(ModelFiles):
             with file.open("rb") as stream:
                 while block := stream.read(1 << 20):
                     digest.update(block)
-        label = self.name if self.name == BUNDLED else os.path.basename(os.path.abspath(self.name))
-        return f"{label}@sha256:{digest.hexdigest()[:12]}"
+        return f"{os.path.basename(os.path.abspath(self.name))}@sha256:{digest.hexdigest()[:12]}"
 
     @cached_property
     def baseline_identity(self) -> str:
@@ -181,10 +181,10 @@ class Checkpoint(ModelFiles):
 
         Weights exist only for BERT's uncased English vocabulary, which the bundled models use.
         """
-        if self.fingerprint != ENGLISH_VOCABULARY:
+        if self.fingerprint != out_of_domain.ENGLISH_VOCABULARY:
             return None
         weights = IDF.load(BUNDLED_FOLDER / "idf.json").weights
-        return token_weights(self.tokenizer.get_vocab(), weights)
+        return out_of_domain.token_weights(self.tokenizer.get_vocab(), weights)
 
     def count_tokens(self, texts: Sequence[np.ndarray]) -> Counter[str]:
         """Count texts, int64 [tokens] each, their tokens, and texts that cause warnings."""
@@ -194,7 +194,7 @@ class Checkpoint(ModelFiles):
             tokens=sum(map(len, texts)),
             empty=sum(not len(tokens) for tokens in texts),
             unknown_tokens=sum(int((tokens == unknown).sum()) for tokens in texts),
-            out_of_domain=count_out_of_domain(texts, self.english),
+            out_of_domain=out_of_domain.count_out_of_domain(texts, self.english),
         )
 
 
@@ -266,7 +266,6 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
         folder=folder,
         commit=commit,
         tokenizer=tokenizer,
-        fingerprint=tokenizer_fingerprint(tokenizer),
         template=template,
         size=size,
         limit=limit,
@@ -275,13 +274,8 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
     )
 
 
-def load_weights(
-    checkpoint: Checkpoint, dtype: str, device: str | None, optional: str | None = None
-) -> Any:
-    """Load a checkpoint's model in evaluation mode, on a GPU by default if enough memory is free.
-
-    Weights may be missing if their names contain `optional`.
-    """
+def load_weights(checkpoint: Checkpoint, dtype: str, device: str | None) -> Any:
+    """Load a checkpoint's model in evaluation mode, by default on a GPU with enough free memory."""
     if device is None or torch.device(device).type == "cpu":
         make_products_reproducible()
     files, architecture = checkpoint.weight_files, checkpoint.architecture
@@ -315,6 +309,7 @@ def load_weights(
                 output_loading_info=True,
             )
         keys = sorted([*report["missing_keys"], *map(str, report["mismatched_keys"])])
+        optional = architecture.optional
         missing_weights = [key for key in keys if optional is None or optional not in key]
         if not missing_weights:
             for parameter_name, parameter in model.named_parameters():
@@ -396,22 +391,21 @@ class TensorCache:
             self.size -= self.tensors.popitem(last=False)[1].nbytes + ENTRY_BYTES
 
 
+@dataclass
 class ModelHolder(Generic[M]):
     """Checkpoint, model and cache of encodings. The model is loaded on first use."""
 
-    def __init__(
-        self, open: Callable[[M], Checkpoint], load: Callable[[Checkpoint, M], Any]
-    ) -> None:
-        self._open, self._load = open, load
-        self._checkpoint: Checkpoint | None = None
-        self._model: tuple[Hashable, Any] | None = None
-        self.cache = TensorCache()
+    open: Callable[[M], Checkpoint]
+    load: Callable[[Checkpoint, M], Any]
+    cache: TensorCache = field(default_factory=TensorCache)
+    _checkpoint: Checkpoint | None = None
+    _model: tuple[Hashable, Any] | None = None
 
     def checkpoint(self, settings: M) -> Checkpoint:
         """Return the checkpoint named in the settings. Open it if it is not the current one."""
         key, current = (settings.model_name_or_path, settings.model_revision), self._checkpoint
         if current is None or (current.name, current.revision) != key:
-            current = self._checkpoint = self._open(settings)
+            current = self._checkpoint = self.open(settings)
         return current
 
     def model(self, settings: M) -> Any:
@@ -423,7 +417,7 @@ class ModelHolder(Generic[M]):
             self.cache.shrink(0)
             limit_threads_of_forks()
             with torch.device("cpu"):  # regardless of the caller's default device
-                self._model = key, self._load(checkpoint, settings)
+                self._model = key, self.load(checkpoint, settings)
         self.cache.shrink(settings.reuse_memory)
         return self._model[1]
 

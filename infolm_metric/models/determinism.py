@@ -191,17 +191,6 @@ def deterministic_linear(model: M) -> M:
     return model
 
 
-def repeat_texts(ids: Tensor) -> Tensor:
-    """Repeat a small batch, int64 [texts, tokens], until it has at least 16 tokens.
-
-    Attention for a single short text is computed in a different order than for a batch.
-
-    >>> len(repeat_texts(torch.zeros(1, 7, dtype=torch.int64)))
-    3
-    """
-    return ids.repeat(-(-PADDED_ROWS // ids.numel()), 1)
-
-
 def float64_device(device: torch.device) -> torch.device:
     """Return the device for float64 arithmetic. Apple GPUs do not support it, so use the CPU."""
     return torch.device("cpu") if device.type == "mps" else device

@@ -26,10 +26,10 @@ from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import ModelSettings
 from infolm_metric.models.checkpoints import Checkpoint, load_weights
 from infolm_metric.models.determinism import (
+    PADDED_ROWS,
     DeterministicLinear,
     deterministic_inference,
     deterministic_linear,
-    repeat_texts,
     uses_onednn,
 )
 
@@ -52,14 +52,10 @@ class ModelWithHead:
 
     @classmethod
     def load(
-        cls,
-        checkpoint: Checkpoint,
-        settings: ModelSettings,
-        heads: Heads | None = None,
-        optional: str | None = None,
+        cls, checkpoint: Checkpoint, settings: ModelSettings, heads: Heads | None = None
     ) -> Self:
-        """Load a checkpoint's model. Weights may be missing if their names contain `optional`."""
-        model = load_weights(checkpoint, settings.dtype, settings.device, optional)
+        """Load a checkpoint's model."""
+        model = load_weights(checkpoint, settings.dtype, settings.device)
         device, kind = model.device, model.config.model_type
         if kind not in FAMILIES or getattr(model.config, "is_decoder", False):
             check_model(model, checkpoint)
@@ -75,10 +71,12 @@ def run_model(
 ) -> Any:
     """Run a transformers model on texts of equal length, int64 [texts, tokens].
 
-    A small batch is repeated, so the output may have more rows than `ids`.
+    A small batch is repeated until it has at least 16 tokens, because attention for a single short
+    text is computed in a different order. The output may therefore have more rows than `ids`.
     """
+    times = -(-PADDED_ROWS // ids.numel())
     rows = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": token_types}
-    inputs = {name: repeat_texts(part) for name, part in rows.items() if part is not None}
+    inputs = {name: part.repeat(times, 1) for name, part in rows.items() if part is not None}
     return model(**inputs, **options, return_dict=True)
 
 
@@ -132,7 +130,8 @@ class FastEncoder(nn.Module):
         states = torch.cat([rows.flatten(0, 1) for rows in embeddings])
         biases, by_layer = self._biases(ids), {0: states}
         for number, layer in enumerate(self.layers[: max(layers)], start=1):
-            states = self._finish(layer, self._attend(layer, states, ids, biases), states)
+            attention = self._attend(layer, states, ids, biases, states, ids)
+            states = self._finish(layer, attention, states)
             if number in layers:
                 by_layer[number] = states
         return [by_layer[number] for number in layers]
@@ -142,9 +141,13 @@ class FastEncoder(nn.Module):
     ) -> Tensor:
         """Return the last layer's states at some positions of each text, [rows, hidden]."""
         (states,) = self.states(ids, [len(self.layers) - 1], token_types)
-        layer, selected = self.layers[-1], states[_row_numbers(ids, positions)]
-        attention = self._attend(layer, states, ids, self._biases(ids), selected, positions)
-        return self._finish(layer, attention, selected)
+        groups = zip(_by_group(states, ids), positions, strict=True)
+        queries = torch.cat(
+            [part.take_along_dim(at[..., None], dim=1).flatten(0, 1) for part, at in groups]
+        )
+        layer = self.layers[-1]
+        attention = self._attend(layer, states, ids, self._biases(ids), queries, positions)
+        return self._finish(layer, attention, queries)
 
     def _biases(self, ids: IdGroups) -> list[Tensor | None]:
         """Return each group's attention bias, [1, heads, tokens, tokens], or None."""
@@ -157,31 +160,29 @@ class FastEncoder(nn.Module):
         states: Tensor,
         ids: IdGroups,
         biases: Sequence[Tensor | None],
-        selected: Tensor | None = None,
-        positions: IdGroups | None = None,
+        queries: Tensor,
+        positions: IdGroups,
     ) -> Tensor:
         """Return the attention before its output projection, [rows, hidden].
 
-        Queries are the tokens at `positions`, with the states `selected`, or by default all tokens.
+        `queries` are the states at `positions`. For all tokens, they are `states` and `ids`.
         """
-        queries = states if selected is None else selected
-        query_groups = ids if positions is None else positions
         attention = self._buffer("attention", queries, *queries.shape)
         groups = zip(
-            _by_group(self._project("query", queries, layer.query), query_groups, layer.heads),
+            _by_group(self._project("query", queries, layer.query), positions, layer.heads),
             _by_group(self._project("key_value", states, layer.key_value), ids, 2, layer.heads),
-            _by_group(attention, query_groups, layer.heads),
-            query_groups,
+            _by_group(attention, positions, layer.heads),
+            positions,
             biases,
             strict=True,
         )
         for query, key_value, output, at, bias in groups:
             q = query.transpose(1, 2)  # [texts, heads, tokens, width], as k and v
             k, v = key_value.permute(2, 0, 3, 1, 4)
-            if positions is not None and bias is not None:
+            if bias is not None and queries is not states:
                 bias = bias[0][:, at].transpose(0, 1)
             on_cpu = q.device.type == "cpu" and q.dtype == torch.float32
-            if positions is None and not (on_cpu and q.shape[2] <= SHORT):
+            if queries is states and not (on_cpu and q.shape[2] <= SHORT):
                 mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
             else:
                 mixed = self._mix(q, k, v, bias)
@@ -240,17 +241,6 @@ def _by_group(rows: Tensor, groups: IdGroups, *heads: int) -> list[Tensor]:
     return [part.view(*group.shape, *heads, -1) for part, group in zip(parts, groups, strict=True)]
 
 
-def _row_numbers(ids: IdGroups, positions: IdGroups) -> Tensor:
-    """Return the row number of each position in the states of a batch, int64 [rows]."""
-    rows, start = [], 0
-    for group, at in zip(ids, positions, strict=True):
-        texts, tokens = group.shape
-        first = start + tokens * torch.arange(texts, device=group.device)
-        rows.append((first[:, None] + at).flatten())
-        start += group.numel()
-    return torch.cat(rows)
-
-
 class Layer(nn.Module):
     """Post-norm transformer layer.
 
@@ -301,9 +291,7 @@ _BERT = {
     **_FEED_FORWARD,
 }
 FAMILIES = {
-    "bert": Family(_BERT),
-    "roberta": Family(_BERT),
-    "xlm-roberta": Family(_BERT),
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta"), Family(_BERT)),
     "distilbert": Family(
         {
             **_attention("attention", "q_lin k_lin v_lin n_heads"),

@@ -7,7 +7,6 @@ hidden states of the token in the layers that the settings select.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 import torch
@@ -17,17 +16,10 @@ from transformers.models.auto import modeling_auto as auto
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.document_counts import TokenizedText
-from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.models.checkpoints import Architecture
 from infolm_metric.models.determinism import deterministic_inference, float64_device
 from infolm_metric.models.encoders import ModelWithHead, run_model
 from infolm_metric.models.tokenization import Template, Window, windows
-
-TOKEN_BYTES = 4  # approximate number of bytes per token
-# Tokens per forward pass with batch_size="auto", by device type. Several layers are kept.
-STATES_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
-
-E = TypeVar("E", bound=EncodingSettings)
 
 
 def is_encoder(config: PreTrainedConfig) -> bool:
@@ -49,6 +41,7 @@ ENCODER = Architecture(
     'or "bundled".',
     part="encoder",
     attention="eager",  # batch-invariant, unlike fused attention
+    optional="pooler",  # no hidden state depends on it
 )
 
 

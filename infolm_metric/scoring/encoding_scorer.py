@@ -20,19 +20,16 @@ from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, Result, reduce_references, warn
 from infolm_metric.core.settings import EncodingSettings
 from infolm_metric.models.checkpoints import Checkpoint, non_finite_error, release_memory
-from infolm_metric.models.hidden_states import (
-    ENCODER,
-    STATES_PER_BATCH,
-    TOKEN_BYTES,
-    Encoder,
-    encoded_windows,
-)
+from infolm_metric.models.hidden_states import ENCODER, Encoder, encoded_windows
 from infolm_metric.models.tokenization import WeightedText, device_limit, packed_batches
 from infolm_metric.scoring.scorer import ModelRun, ModelScorer
 
 # Maximum number of texts in a chunk of pairs, and memory for their encodings in bytes.
 CHUNK_TEXTS = 1024
 CHUNK_BYTES = 1 << 28
+TOKEN_BYTES = 4  # approximate number of bytes of a text per token
+# Tokens per forward pass with batch_size="auto", by device type. Several layers are kept.
+STATES_PER_BATCH = {"cpu": 4096, "cuda": 16_384}
 RELEASE_TEXTS = 100  # texts of a chunk after which freed memory is returned to the system
 
 Texts = Sequence[WeightedText]
@@ -54,12 +51,9 @@ class EncodingScorer(ModelScorer[E]):
         check_max_length(settings.max_length, overhead, checkpoint.positions)
         if isinstance(settings.idf, IDF):
             settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
+        limit = settings.max_length or checkpoint.limit
         return self.run_type(
-            scorer=self,
-            settings=settings,
-            baseline=baseline,
-            checkpoint=checkpoint,
-            limit=settings.max_length or checkpoint.limit,
+            scorer=self, settings=settings, baseline=baseline, checkpoint=checkpoint, limit=limit
         )
 
 
@@ -188,8 +182,7 @@ class HiddenStatesScorer(EncodingScorer[E]):
     perfect_score_label = "identical tokens"
 
     def load(self, checkpoint: Checkpoint, settings: E) -> Encoder:
-        # The pooler may be missing, because no hidden state depends on it.
-        return Encoder.load(checkpoint, settings, optional="pooler")
+        return Encoder.load(checkpoint, settings)
 
     def score_and_encode(
         self, candidate: str, reference: str, settings: E

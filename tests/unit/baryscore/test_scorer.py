@@ -9,7 +9,6 @@ import torch
 from infolm_metric import BaryScorer, InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.settings import BUNDLED_FOLDER
-from infolm_metric.models.hidden_states import TOKEN_BYTES
 from infolm_metric.scoring import encoding_scorer
 from tests import odd_pairs
 from tests import reference_baryscore as authors
@@ -69,7 +68,8 @@ def test_chunks_hold_as_many_pairs_as_fit_into_memory(scorer, monkeypatch):
     monkeypatch.setattr(encoding_scorer, "CHUNK_BYTES", room)
 
     def size(candidate, group, limit):
-        return point * sum(min(len(text) / TOKEN_BYTES, limit) for text in (*group, candidate))
+        tokens = (len(text) / encoding_scorer.TOKEN_BYTES for text in (*group, candidate))
+        return point * sum(min(count, limit) for count in tokens)
 
     for limit in (12, 40):
         run = scorer.prepare(scorer.settings.replace(max_length=limit))
