@@ -184,15 +184,15 @@ class Scorer(ABC, Generic[S]):
         `changed` override the scorer's settings. Raises the same errors as `score`.
         """
         settings = (settings or self.settings).replace(**changed)
-        inputs = {"candidates": candidates, "references": references}
-        texts = {side: check_texts(side, column, least=1) for side, column in inputs.items()}
+        rows = check_texts("candidates", candidates, least=1)
+        columns = check_texts("references", references, least=1)
         if len(settings.names) > 1:
             names = ", ".join(settings.names)
             raise InputError(f"{settings.names_field} must be one name, got {names}")
-        rows, columns = texts.values()
         pairs = Pairs.of((text, [other]) for text in rows for other in columns)
         with self.lock:
-            result = self.prepare(settings, texts).score(pairs)
+            run = self.prepare(settings, {"candidates": rows, "references": columns})
+            result = run.score(pairs)
         warn(result.counts)
         (scores,) = result.scores.values()
         return np.reshape(scores, (len(rows), len(columns)))
