@@ -44,11 +44,11 @@ LATEX = [
     (re.compile(r"\\(?:text|math|operatorname)[a-z]{0,2}\s*\{([^{}]*)\}"), r"\1"),
     (re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}"), r"\1/\2"),
     (re.compile(r"\\sqrt\s*\{([^{}]*)\}"), r"√\1"),
+    (re.compile(r"(?<!\\)\$([^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)"), r"\1"),
     (re.compile(r"\{,\}"), ","),
     (re.compile(r"\\[,;:!](?!\d)|\\ |~"), " "),
     (re.compile(r"\\(?:times|cdot)(?![a-zA-Z])"), "×"),
     (re.compile(r"\\(?:left|right|displaystyle)(?![a-zA-Z])|\\[()\[\]]|\$\$"), ""),
-    (re.compile(r"(?<!\\)\$([^\s$](?:[^$\n]*[^\s$\\])?)\$(?!\d)"), r"\1"),
     (re.compile(r"([_^])\{(\w+)\}"), r"\1\2"),
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
     (re.compile(r"\\([a-zA-Z]+)"), r"\1"),
@@ -128,8 +128,8 @@ def plain_text(text: str) -> Text:
 def _read_json(text: str) -> str:
     """Return the answer in a JSON object as text, or the whole text if there is no answer.
 
-    >>> _read_json('{"reasoning": "not Rome", "answer": ["Paris", "Lyon"]}')
-    'Paris, Lyon'
+    >>> _read_json('{"reasoning": "not Rome", "answer": "Paris"}')
+    'Paris'
     """
     match = JSON.fullmatch(text)
     try:
@@ -137,8 +137,5 @@ def _read_json(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     answer = next((value[key] for key in KEYS if key in value), text)
-    items = answer if isinstance(answer, list) else [answer]
-    found = ", ".join(
-        item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items
-    )
+    found = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     return text if any("\ud800" <= letter <= "\udfff" for letter in found) else found

@@ -100,29 +100,25 @@ def _limited(function: Callable[..., Any], *arguments: object, **keywords: objec
 
 
 def formulas_agree(answer: str, reference: str) -> bool | None:
-    """Compare two formulas. Return None if one is not parsed, or the reference has plain words."""
+    """Compare two formulas. Return None if one is not parsed, or the reference has plain words.
+
+    Of an equation, the right side is compared. References with a formula on the left side are not.
+    """
     bare = re.sub(r"\\(?:text|math|operatorname)[a-z]{0,2}\s*\{[^{}]*\}", " ", reference)
     if re.search(r"(?<![\\a-zA-Z])[a-zA-Z]{3}", bare):
         return None  # names such as hbar in plain text
-    sides, others = _sides(reference), _sides(answer)
-    if len(sides) > len(others):
-        return None
-    if len(sides) == 1:
-        return _equal(sides[0], others[-1])
-    # Two equations without real solutions would be equal if they were solved.
-    differences = ("-".join(parts) for parts in (others, others[::-1]))
-    found = [_equal("-".join(sides), difference) for difference in differences]
-    return None if None in found else any(found)
+    left, right = _sides(reference)
+    return _equal(right, _sides(answer)[1]) if not left or NAME.fullmatch(left) else None
 
 
-def _sides(text: str) -> list[str]:
-    """Return the sides of an equation, or one side without the name of a variable."""
+def _sides(text: str) -> tuple[str, str]:
+    """Return the sides of an equation, or "" and the text."""
     inner = re.findall(r"\$([^$]+)\$", text)
     bare = inner[0] if len(inner) == 1 else text
     if bare.count("=") != 1 or re.search(r"[<>!]", bare):
-        return [text]
+        return "", text
     left, right = re.sub(r"\\(?:[()\[\]]|text\s*\{[^{}]*\})", "", bare).split("=")
-    return [right] if NAME.fullmatch(left.strip()) else [f"({left})", f"({right})"]
+    return left.strip(), right
 
 
 def _equal(reference: str, answer: str) -> bool | None:

@@ -10,9 +10,9 @@ from fractions import Fraction
 # Symbols and names, factor, and dimensions with exponents. "~": names take SI prefixes.
 TABLE = """
 ~m metre meter|1|m  ~g gram gramme|1/1000|kg  ~s sec second|1|s  ~A amp ampere|1|A  K kelvin|1|K
-~mol mole|1|mol  ° deg degree|1|°  °C celsius|1|°C  °F fahrenheit|1|°F  ~Hz hertz|1|s-1
-~N newton|1|kg m s-2  ~Pa pascal|1|kg m-1 s-2  ~J joule|1|kg m2 s-2  ~W watt|1|kg m2 s-3
-~V volt|1|kg m2 s-3 A-1  ~Ω ~ohm|1|kg m2 s-3 A-2
+~mol mole|1|mol  ° deg degree|1|°  °C °celsius celsius|1|°C  °F °fahrenheit fahrenheit|1|°F
+~Hz hertz|1|s-1  ~N newton|1|kg m s-2  ~Pa pascal|1|kg m-1 s-2  ~J joule|1|kg m2 s-2
+~W watt|1|kg m2 s-3  ~V volt|1|kg m2 s-3 A-1  ~Ω ~ohm|1|kg m2 s-3 A-2
 ~eV electronvolt|1602176634/10000000000000000000000000000|kg m2 s-2
 ~cal calorie|4184/1000|kg m2 s-2  ~L ~l litre liter|1/1000|m3  min minute|60|s  h hr hrs hour|3600|s
 day|86400|s  week|604800|s  yr year|31557600|s  month|1|month  in inch inches|254/10000|m
@@ -27,8 +27,8 @@ PREFIX_WORDS = {"kilo": 3, "mega": 6, "giga": 9, "centi": -2, "milli": -3, "micr
 # A unit with an exponent, and what may precede it in a compound such as kg m/s^2.
 PART = re.compile(
     r"[\s-]?(?P<by>/|\bper |[*·⋅×])?\s?"
-    r"(?P<name>°[CF](?!\w)|[^\W\d_]{1,14}|[°%$¢€£¥′″])"
-    r"(?:\s?\^?\s?[({]?(?P<power>-?[1-9])[)}]?(?![\w.]))?"
+    r"(?P<name>°?[^\W\d_]{1,14}|[°%$¢€£¥′″])"
+    r"(?:\^?[({]?(?P<power>-?[1-9])[)}]?(?![\w.]))?"
 )
 
 
@@ -76,9 +76,9 @@ def read_unit(text: str, start: int) -> tuple[Unit | None, int]:
     """
     factor, dimensions, end = Fraction(1), Counter[str](), start
     while part := PART.match(text, end):
-        unit, first = find_unit(part["name"]), end == start
-        is_word = part["name"] in ("a", "in", "A", "min") and not first  # of a sentence
-        if unit is None or (part["by"] and first) or (is_word and not part["by"]):
+        unit = find_unit(part["name"])
+        joins = part["by"] if end == start else part["by"] or part["power"]
+        if unit is None or bool(joins) == (end == start):
             break
         power = int(part["power"] or 1)
         power *= -1 if part["by"] in ("/", "per ") else 1

@@ -54,22 +54,18 @@ NUMBER = (
     r"(?:[\s-]?(?P<scale>(?i:thousand|million|billion|trillion|bn|mn|mln|tn)|(?<=\d)[kKMBT])(?!\w))?"
 )
 DATE = (
-    r"(?<![\d-])\d{4}-\d\d-\d\d(?![\d-])|(?<![\d./])\d{1,2}([./])\d{1,2}\2\d{4}(?!\d)"
-    rf"|(?<!\w)(?i:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
+    rf"(?<!\w)(?i:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
     rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?![\d:])(?:,? \d{{4}})?|{_MONTH},? \d{{4}})(?!\w)"
 )
 ITEM = re.compile(
     rf"(?P<date>{DATE})"
-    r"|(?<![\w.,])v?(?P<version>(?!\d{1,3}(?:\.\d{3})+(?![\d.]))\d{1,9}(?:\.\d{1,9}){2,9}[a-z]?)(?![\w,])"
     r"|(?<![\w.])(?P<name>[^\W\d_]{1,12}-?\d[\w+-]{0,29})(?![\w.]\d)"
     rf"|{NUMBER}"
 )
-CHOICES = re.compile(
-    r"(?i:(?:option|choice|answer)s? )?\(?[A-J]\)?(?:(?:,| and|, and| &|) \(?[A-J]\)?)*"
-)
-CHOICE = re.compile(
-    r"(?i:\b(?:option|choice|answer(?: is)?|letter)s?:? )\(?([A-J]|[a-j](?=[).]|$))\)?(?!\w)"
-    r"|^\(?([A-J])[).:](?=\s|$)|\(([A-J])\)"
+CHOICE = re.compile(r"(?i:(?:option|choice|answer) )?\(?([A-J])[).]{0,2}")
+CHOSEN = re.compile(
+    r"(?i:\b(?:option|choice|answer(?: is)?|letter)s?:? )\(?([A-J]|[a-j](?=[).]|$))(?!\w)"
+    r"|^\(?([A-J])[).:](?=\s|$)|\(([A-J])\)|^\(?([A-Ja-j])[).]{0,2}$"
 )
 ASSIGNED = re.compile(r"(?:^|(?<=[\s,;]))[^\W\d](?:_\w|\([a-z]\))?\s?=\s?(?=\S)")
 APPROXIMATE = re.compile(r"(?i)[~≈]|\b(?:an?|the|about|approximately|around|and|or|to|from)\b")
@@ -100,18 +96,17 @@ class Number:
     unit: Unit | None = None
     scale: Fraction = Fraction(1)  # of "million"
     year: bool = False  # four digits without a unit
-    counts: bool = False  # a word that is not a unit follows
 
 
 class Date(NamedTuple):
-    """A date. Missing parts are None."""
+    """A date with the name of a month."""
 
     year: int | None
-    month: int | None = None
-    day: int | None = None
+    month: int
+    day: int | None
 
 
-Item = Number | Date | str  # a version or designator such as BRCA1
+Item = Number | Date | str  # a designator such as BRCA1
 
 
 def compare_values(answer: str, reference: str) -> Agreement:
@@ -123,41 +118,27 @@ def compare_values(answer: str, reference: str) -> Agreement:
     answer, reference = unify(answer), unify(reference)
     if len(answer) > LONGEST or len(reference) > LONGEST:
         return Agreement.NONE
-    if long_numbers := re.findall(r"\d{100,}", reference):  # NUMBER has fewer digits
-        same = long_numbers == re.findall(r"\d{100,}", answer)
-        return Agreement.CONTAINED if same else Agreement.MISMATCH
-    if CHOICES.fullmatch(reference.rstrip(".")):
-        return _compare_choices(answer, reference)
+    if choice := CHOICE.fullmatch(reference):
+        chosen = {"".join(groups).upper() for groups in CHOSEN.findall(answer)}
+        agreement = Agreement.MATCH if chosen == {choice[1]} else Agreement.MISMATCH
+        return agreement if chosen else Agreement.NONE
     plain = unify(Text(answer).plain), unify(Text(reference).plain)
     if _differ_in_symbols(*plain):
         return Agreement.MISMATCH
     formulas = is_formula(answer), is_formula(reference)
-    second = _numeric_value(reference)
-    unit = second.unit.dimensions if second and second.unit else None
-    units = [x.unit.dimensions for x in _items(plain[0]) if isinstance(x, Number) and x.unit]
-    if not any(formulas) or unit in units:  # math-verify ignores units such as kJ/mol
+    second = _numeric_value(reference, plain[1])
+    units = [x for x in _items(plain[0]) if isinstance(x, Number) and x.unit]
+    if not any(formulas) or (second and second.unit and units):  # math-verify ignores units
         return _compare_items(*plain)
-    equal, first = formulas_agree(answer, reference), _numeric_value(answer)
+    first = _numeric_value(answer, plain[0])
+    if first and second:
+        return _compare_each([first], [second])
+    equal = formulas_agree(answer, reference)
     if equal:
         return Agreement.MATCH
-    if first and second:
-        return _compare_numbers([first], [second])
     if _is_number(plain[1]):
         return _compare_items(*plain)
     return Agreement.MISMATCH if equal is False and all(formulas) else Agreement.NONE
-
-
-def _compare_choices(answer: str, reference: str) -> Agreement:
-    """Compare the letters of options. An answer with other options too does not match."""
-    letters = answer.upper() if len(answer) < 5 else answer  # (b).
-    if CHOICES.fullmatch(letters.rstrip(".")):
-        chosen = set(re.findall(r"\b[A-J]\b", letters))
-    else:
-        chosen = {str(next(filter(None, x.groups()))).upper() for x in CHOICE.finditer(answer)}
-    if not chosen:
-        return Agreement.NONE
-    wanted = set(re.findall(r"\b[A-J]\b", reference))
-    return Agreement.MATCH if chosen == wanted else Agreement.MISMATCH
 
 
 def _compare_items(answer: str, reference: str) -> Agreement:
@@ -167,47 +148,42 @@ def _compare_items(answer: str, reference: str) -> Agreement:
         return Agreement.NONE
     places = _find_all(found, wanted)
     if places is None:
-        return _compare_numbers(found, wanted)
+        return _compare_each(found, wanted)
     if places != sorted(places):
         if "," in reference and not re.search("[(=]", reference):
             return Agreement.NONE if _has_words(answer) else Agreement.MATCH
         return Agreement.NONE if words or reference.count("(") > 1 else Agreement.MISMATCH
     rest = [x for x in found if not any(_agree(x, y) for y in wanted)]
     others = any(_is_rival(x, y) for x in rest for y in wanted)
-    counts = any(
-        isinstance(x, Number) and isinstance(y, Number) and x.counts and y.unit
-        for x, y in zip((found[place] for place in places), wanted, strict=True)
-    )
-    return Agreement.CONTAINED if words or others or counts else Agreement.MATCH
+    return Agreement.CONTAINED if words or others else Agreement.MATCH
 
 
 def _find_all(found: Sequence[Item], wanted: Sequence[Item]) -> list[int] | None:
-    """Find the place of each wanted item, in order if possible. Return None if one is missing."""
+    """Find a place for each wanted item. Return None if one is missing."""
     places: list[int] = []
     for item in wanted:
-        last = max(places[-1:], default=-1)
-        agreeing = {place for place, other in enumerate(found) if _agree(other, item)}
-        free = sorted(agreeing.difference(places), key=lambda place: (place < last, place))
-        if not free:
+        agreeing = (place for place, other in enumerate(found) if _agree(other, item))
+        place = next((place for place in agreeing if place not in places), None)
+        if place is None:
             return None
-        places.append(free[0])
+        places.append(place)
     return places
 
 
-def _compare_numbers(found: Sequence[Item], wanted: Sequence[Item]) -> Agreement:
+def _compare_each(found: Sequence[Item], wanted: Sequence[Item]) -> Agreement:
     """Return MATCH if all agree, NONE if all are near or none is a rival, and else MISMATCH."""
     if all(any(_agree(x, y) for x in found) for y in wanted):
         return Agreement.MATCH
-    if all(any(_agree(x, y) or _are_near(x, y) for x in found) for y in wanted):
-        return Agreement.NONE
+    near = all(any(_agree(x, y) or _are_near(x, y) for x in found) for y in wanted)
     rivals = any(_is_rival(x, y) for x in found for y in wanted)
-    return Agreement.MISMATCH if rivals else Agreement.NONE
+    return Agreement.MISMATCH if rivals and not near else Agreement.NONE
 
 
 def _agree(answer: Item, reference: Item) -> bool:
     """Return True if an item of an answer agrees with an item of the reference."""
     if isinstance(answer, Number) and isinstance(reference, Number):
-        return _numbers_agree(answer, reference)
+        factors = _factors(answer, reference)
+        return any(_equal_or_rounded(answer, reference, factor) for factor in factors)
     if isinstance(answer, Date) and isinstance(reference, Number):
         return reference.year and answer.year == reference.value
     if isinstance(answer, Date) and isinstance(reference, Date):
@@ -215,25 +191,19 @@ def _agree(answer: Item, reference: Item) -> bool:
     return answer == reference
 
 
-def _unit_factor(answer: Number, reference: Number) -> Fraction | None:
-    """Return the ratio of two units, 1 if one is missing, and None for different dimensions."""
-    if answer.unit is None or reference.unit is None:
-        return Fraction(1)
-    same = answer.unit.dimensions == reference.unit.dimensions
-    return answer.unit.factor / reference.unit.factor if same else None
-
-
-def _numbers_agree(answer: Number, reference: Number) -> bool:
-    """Compare two numbers by value, in units if both have one."""
-    factor = _unit_factor(answer, reference)
-    if factor is None:
-        return False
+def _factors(answer: Number, reference: Number) -> list[Fraction]:
+    """Return ratios of the units, if there are two, and of percent to fractions and of scales."""
+    factor = Fraction(1)
+    if answer.unit and reference.unit:
+        if answer.unit.dimensions != reference.unit.dimensions:
+            return []
+        factor = answer.unit.factor / reference.unit.factor
     factors = [factor]
     if {answer.unit, reference.unit} == {None, PERCENT}:
         factors.append(Fraction(1, 100) if answer.unit else Fraction(100))
     if {1} < {answer.scale, reference.scale} and min(answer.digits, reference.digits) >= 3:
         factors.append(reference.scale / answer.scale)  # a table can be in millions
-    return any(_equal_or_rounded(answer, reference, factor) for factor in factors)
+    return factors
 
 
 def _equal_or_rounded(answer: Number, reference: Number, factor: Fraction) -> bool:
@@ -250,10 +220,8 @@ def _are_near(answer: Item, reference: Item) -> bool:
         return False
     if answer.step == reference.step == 1 and not (answer.unit or reference.unit):
         return False
-    factor = _unit_factor(answer, reference)
-    if factor is None:
-        return False
-    return 100 * abs(answer.value * factor - reference.value) <= abs(reference.value)
+    differences = (answer.value * x - reference.value for x in _factors(answer, reference))
+    return any(100 * abs(difference) <= abs(reference.value) for difference in differences)
 
 
 def _is_rival(answer: Item, reference: Item) -> bool:
@@ -270,23 +238,21 @@ def _is_number(text: str) -> bool:
     return bool(_items(text)) and not re.search(r"[^\W_]|[\^√+*/=<>]", _text_beside_items(text))
 
 
-def _numeric_value(text: str) -> Number | None:
-    """Read a text that is a number, or evaluate a formula without variables."""
-    plain = unify(Text(text).plain)
+def _numeric_value(text: str, plain: str) -> Number | None:
+    """Read a text that is a number, or evaluate a formula without variables to 12 digits."""
     items = _items(plain)
     if len(items) == 1 and isinstance(items[0], Number) and _is_number(plain):
         return items[0]
     value = formula_value(text)
-    return None if value is None else Number(value, digits=15)
+    return None if value is None else Number(value, abs(value) / 10**12, digits=12)
 
 
 def _text_beside_items(text: str) -> str:
     """Remove items, the names of variables, and words such as "about"."""
-    text = ASSIGNED.sub(lambda match: " " * len(match[0]), text)
-    letters = list(text)
-    for _, (start, end) in find_items(text):
-        letters[start:end] = " " * (end - start)
-    return APPROXIMATE.sub(" ", "".join(letters))
+    text = ASSIGNED.sub(" ", text)
+    for _, (start, end) in reversed(find_items(text)):
+        text = f"{text[:start]} {text[end:]}"
+    return APPROXIMATE.sub(" ", text)
 
 
 def _has_words(text: str) -> bool:
@@ -299,35 +265,27 @@ def _items(text: str) -> list[Item]:
 
 @lru_cache(1024)
 def find_items(text: str) -> tuple[tuple[Item, tuple[int, int]], ...]:
-    """Find numbers, dates, versions and designators, with their positions."""
+    """Find numbers, dates and designators, with their positions."""
     items: list[tuple[Item, tuple[int, int]]] = []
     end = 0
     while match := ITEM.search(text, end):
         start, end = match.span()
         if match["date"]:
             item: Item = _read_date(match["date"])
-        elif name := match["version"] or match["name"]:
-            item = re.sub("[-_]", "", name)
+        elif match["name"]:
+            item = re.sub("[-_]", "", match["name"])
         else:
             item, end = _read_number(text, match)
         items.append((item, (start, end)))
     return tuple(items)
 
 
-def _read_date(text: str) -> Date | str:
-    """Read a date with one reading. Other dates, such as 7/11/2018, are compared as text."""
-    name = re.search(rf"(?i:{_MONTH})", text)
+def _read_date(text: str) -> Date:
     numbers = [int(x) for x in re.findall(r"\d+", text)]
-    if name:
-        year = next((x for x in numbers if x > 31), None)
-        day = next((x for x in numbers if x <= 31), None)
-        return Date(year, MONTH_NUMBERS[name[0][:3].lower()], day)
-    if "-" in text:
-        return Date(*numbers)
-    first, second, last = numbers
-    if "." in text or first > 12 or first == second:
-        return Date(last, second, first)
-    return Date(last, first, second) if second > 12 else f"{first}/{second}/{last}"
+    year = next((x for x in numbers if x > 31), None)
+    day = next((x for x in numbers if x <= 31), None)
+    name = re.findall("[a-z]{3}", text.lower())[0]
+    return Date(year, MONTH_NUMBERS[name], day)
 
 
 def _read_number(text: str, match: re.Match[str]) -> tuple[Number, int]:
@@ -339,8 +297,7 @@ def _read_number(text: str, match: re.Match[str]) -> tuple[Number, int]:
     scale = Fraction(10) ** SCALES.get((match["scale"] or "").lower(), 0)
     factor = -scale if match["sign"] else scale
     year = unit is None and re.fullmatch("1[0-9]{3}|20[0-9]{2}", match[0]) is not None
-    counts = unit is None and re.match(r" [^\W\d_]{3}", text[end:]) is not None
-    return Number(size * factor, step * scale, digits, unit, scale, year, counts), end
+    return Number(size * factor, step * scale, digits, unit, scale, year), end
 
 
 def _read_value(match: re.Match[str]) -> tuple[Fraction, Fraction, int]:
@@ -368,14 +325,12 @@ def unify(text: str) -> str:
     """Write superscripts as ^n, and fractions, dashes and degrees in one form.
 
     >>> unify("4.2 × 10⁻³ m², 2½ H₂O, 20 degrees Celsius")
-    '4.2 × 10^-3 m^2, 2 1/2 H2O, 20 °C'
+    '4.2 × 10^-3 m^2, 2 1/2 H2O, 20 °Celsius'
     """
     text = re.sub("[\u2010-\u2013\u2212]", "-", fold(text))
     text = re.sub(r"(?<=[A-Za-z])_\{?(\d{1,4})\}?", r"\1", text)  # H_2O
     text = re.sub(r"(?<=[A-Za-z0-9])\^\{?(\d?[+-])\}?(?!\w)", r"\1", text)  # Fe^{2+}
-    text = re.sub(
-        r"(?i)(?:°\s?|\bdegrees? )(c|f)(?:elsius|ahrenheit)?\b", lambda x: "°" + x[1].upper(), text
-    )
+    text = re.sub(r"(?:°|\b[Dd]egrees?) (?=(?:[CF]|(?i:celsius|fahrenheit))\b)", "°", text)
     return re.sub(r"\s+", " ", text).strip()
 
 

@@ -140,7 +140,7 @@ JSON = [
     ('{"reasoning": "not Rome", "answer": "Paris"}', "Paris"),
     ('```json\n{"final_answer": 42}\n```', "42"),
     ('{"answer": "B", "why": "A is too small"}', "B"),
-    ('{"answer": ["Elena Marsh", "Ida"]}', "Elena Marsh, Ida"),
+    ('{"answer": ["Elena Marsh", "Ida"]}', '["Elena Marsh", "Ida"]'),
     ('{"result": 1.5}', "1.5"),
     ('{"answer": ""}', ""),
     ('{"city": "Paris"}', '{"city": "Paris"}'),
