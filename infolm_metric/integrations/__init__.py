@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.core.checks import InputError
@@ -29,13 +30,28 @@ def require(package: str) -> Iterator[None]:
         raise ImportError(f"{package} is not installed. Run: pip install {package}") from error
 
 
-def check_one_score(settings: Settings) -> None:
-    """Check that the settings request a single score."""
+def check_one_score(settings: Settings, part: str = "") -> None:
+    """Check that the settings request a single score.
+
+    If scores are computed for a `part` of the texts at a time, also check that they do not depend
+    on the other texts.
+    """
     if settings.several:
         raise InputError(
             f"{settings.names_field} must be one name, because this framework expects one score, "
             f"got {list(settings.names)}"
         )
+    if part and settings.idf_sides:
+        raise InputError(
+            f"idf={settings.idf!r} counts documents among all {' and '.join(settings.idf_sides)}, "
+            f"but the metric sees one {part} at a time. Pass idf=False, idf='bundled' or a table."
+        )
+
+
+@cache
+def load_scorer(name: str, **settings: str) -> Any:
+    """Return a metric's scorer, the same in each call, so that its model is loaded only once."""
+    return find(name).scorer_type()(**settings)
 
 
 def load_sample_scorer(name: str, settings: Mapping[str, Any]) -> Any:
@@ -47,13 +63,7 @@ def load_sample_scorer(name: str, settings: Mapping[str, Any]) -> Any:
     metric = find(name)
     has_idf = "idf" in metric.settings_type().__dataclass_fields__
     scorer = metric.scorer_type()(**({"idf": False} if has_idf else {}) | dict(settings))
-    check_one_score(scorer.settings)
-    if scorer.settings.idf_sides:
-        raise InputError(
-            f"idf={scorer.settings.idf!r} counts documents among all "
-            f"{' and '.join(scorer.settings.idf_sides)}, but samples are scored one at a time. "
-            "Pass idf=False, idf='bundled' or the path to a table."
-        )
+    check_one_score(scorer.settings, "sample")
     return scorer
 
 
@@ -74,9 +84,8 @@ def present_references(name: str, references: object) -> list[str]:
     if isinstance(references, str) or not hasattr(references, "__len__"):  # a number
         check_text(name, references)
         references = [references]
-    texts = []
-    for index, text in enumerate(as_list(name, references)):
+    texts = as_list(name, references)
+    for index, text in enumerate(texts):
         if not is_missing(text):
             check_text(f"{name}[{index}]", text)
-            texts.append(text)
-    return [text for text in texts if not is_blank(text)]
+    return [text for text in texts if not (is_missing(text) or is_blank(text))]

@@ -6,23 +6,14 @@ before a model is loaded.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 from infolm_metric.answer_check.verdict import LIKELY_CORRECT, VERDICTS
 from infolm_metric.core.checks import InputError, check_known
 from infolm_metric.core.inputs import as_list, check_pairs, check_text, check_texts
 from infolm_metric.core.results import FEW_TEXTS, comparison_obstacles, mean
-from infolm_metric.integrations import check_one_score, present_references
+from infolm_metric.integrations import check_one_score, load_scorer, present_references
 from infolm_metric.meta_evaluation.significance import approximate_randomization, system_verdict
 from infolm_metric.metrics import METRICS
-from infolm_metric.scoring.scorer import Scorer, score_systems
-
-
-@cache
-def load_scorer(metric: str) -> Scorer[Any]:
-    """Return a metric's scorer with the bundled model, the same for all tests."""
-    return METRICS[metric].scorer_type()(model_name_or_path="bundled")
+from infolm_metric.scoring.scorer import score_systems
 
 
 def assert_answer(answer: str, references: object, allow: object = (), **settings: object) -> None:
@@ -54,7 +45,7 @@ def assert_answer(answer: str, references: object, allow: object = (), **setting
     for word in allowed:
         if word is not None:
             check_known("verdict in allow", word, VERDICTS, every=True)
-    scorer: Any = load_scorer("answer_check")
+    scorer = load_scorer("answer_check", model_name_or_path="bundled")
     result = scorer.score([answer], [group], **settings)
     (verdict,), score = result.verdicts, next(iter(result.scores.values()))[0]
     if verdict == LIKELY_CORRECT or verdict in allowed:
@@ -107,7 +98,7 @@ def assert_not_worse(
             f"new, old and references must have the same length, at least {FEW_TEXTS}, got "
             f"{sizes[0]}, {sizes[1]} and {sizes[2]}. With fewer texts, tests miss most differences."
         )
-    scorer = load_scorer(metric)
+    scorer = load_scorer(metric, model_name_or_path="bundled")
     changed = scorer.settings.replace(**settings)
     check_one_score(changed)
     if "candidates" in changed.idf_sides:

@@ -28,8 +28,7 @@ def metric_scorer(name: str) -> Callable[..., Scorer]:
     better = "Higher" if find(name).scorer_type().higher_is_better else "Lower"
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"Score outputs against targets with {name}. {better} is better."
-    decorated: Callable[..., Scorer] = scorer(metrics=[mean(), stderr()])(create)
-    return decorated
+    return scorer(metrics=[mean(), stderr()])(create)
 
 
 def sample_scorer(name: str, settings: Mapping[str, object]) -> Scorer:

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, TypeAlias
 
 from infolm_metric.answer_check.verdict import LIKELY_WRONG, VERDICTS
 from infolm_metric.core.checks import InputError, warn_user
 from infolm_metric.core.inputs import check_texts, counted
-from infolm_metric.integrations import check_one_score, present_references, require
-from infolm_metric.metrics import METRICS, find
-from infolm_metric.scoring.scorer import Scorer
+from infolm_metric.integrations import check_one_score, load_scorer, present_references, require
+from infolm_metric.metrics import METRICS
 
 with require("lm-eval"):
     from lm_eval.api.registry import register_aggregation, register_metric
@@ -27,12 +25,6 @@ with require("lm-eval"):
 Item: TypeAlias = tuple[list[str], str, dict[str, object]]
 # Verdicts by the name of the metric that reports their fraction.
 FRACTIONS = {f"answer_check_{word.replace(' ', '_')}": word for word in VERDICTS}
-
-
-@cache
-def load_scorer(name: str) -> Scorer[Any]:
-    """Return a metric's scorer, which all tasks share, so that the model is loaded only once."""
-    return find(name).scorer_type()()
 
 
 def pass_through(references: Sequence[Any], predictions: Sequence[str], **settings: object) -> Item:

@@ -104,13 +104,7 @@ def reward(
     """
     if not isinstance(scorer, Scorer):
         raise InputError(f"scorer must be a scorer such as AnswerCheckScorer(), got {scorer!r:.60}")
-    check_one_score(scorer.settings)
-    if scorer.settings.idf_sides:
-        raise InputError(
-            f"idf={scorer.settings.idf!r} counts documents among all "
-            f"{' and '.join(scorer.settings.idf_sides)}, but a reward sees one batch at a time. "
-            "Pass idf=False, idf='bundled' or a table."
-        )
+    check_one_score(scorer.settings, "batch")
     is_answer_check = scorer.settings.metric == "answer_check"
     if not (guard is None or isinstance(guard, bool)):
         raise InputError(f"guard must be True, False or None, got {guard!r:.60}")
