@@ -112,14 +112,7 @@ def _warn_of_few(table: AgreementTable) -> None:
 
 def _read(arguments: argparse.Namespace) -> Ratings:
     """Read the ratings, and negate the scores of metrics for which lower is better."""
-    from infolm_metric.meta_evaluation import read_ratings
-
-    ratings = read_ratings(
-        arguments.data,
-        criteria=arguments.criterion,
-        metrics=arguments.scores,
-        **options.rating_columns(arguments),
-    )
+    ratings = read_ratings(arguments, arguments.scores)
     for name in arguments.lower_is_better:
         if name not in ratings.metrics:
             raise InputError(
@@ -128,6 +121,25 @@ def _read(arguments: argparse.Namespace) -> Ratings:
             )
     negative_grids = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})
+
+
+def read_ratings(
+    arguments: argparse.Namespace, metrics: Sequence[str], **keywords: bool
+) -> Ratings:
+    """Read the ratings from the columns that the options select, with the scores of `metrics`."""
+    from infolm_metric import meta_evaluation
+
+    system = arguments.system_column
+    return meta_evaluation.read_ratings(
+        arguments.data,
+        criteria=arguments.criterion,
+        metrics=metrics,
+        system_column=False if system == "none" else system,
+        id_column=arguments.id_column,
+        candidate_column=arguments.candidate_column,
+        reference_columns=arguments.reference_column,
+        **keywords,
+    )
 
 
 def score_ratings(

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from infolm_metric.commands import options, outputs
-from infolm_metric.commands.correlate import score_ratings
+from infolm_metric.commands.correlate import read_ratings, score_ratings
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.checks import InputError, warn_user
 
@@ -57,19 +57,10 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Score all rows, then estimate the mean human scores."""
     outputs.check_output(arguments, outputs.REPORTS, arguments.data)
-    settings = [] if arguments.scores else options.read_metrics(arguments)
-
-    from infolm_metric.meta_evaluation import read_ratings
-
-    ratings = read_ratings(
-        arguments.data,
-        criteria=arguments.criterion,
-        metrics=[arguments.scores] if arguments.scores else (),
-        **options.rating_columns(arguments),
-        texts=not arguments.scores,
-        correlated=False,
-    )
-    if arguments.scores:
+    columns = [arguments.scores] if arguments.scores else []
+    settings = [] if columns else options.read_metrics(arguments)
+    ratings = read_ratings(arguments, columns, texts=not columns, correlated=False)
+    if columns:
         _check_scores(ratings)
     grids, results = score_ratings(settings, ratings, arguments)
     means, differences = _estimate(ratings, grids or ratings.metrics)
@@ -102,9 +93,7 @@ def _estimate(
     estimates: list[Estimate] = []
     for criterion, subject, metric in product(ratings.human, subjects, grids):
         sides = [np.atleast_2d(grid) for grid in (ratings.human[criterion], grids[metric])]
-        human, scores = (grid[subject[0]] for grid in sides)
-        if len(subject) == 2:
-            human, scores = (grid[subject[0]] - grid[subject[1]] for grid in sides)
+        human, scores = (np.subtract.reduce(grid[[*subject]]) for grid in sides)
         present = ~np.isnan(scores)  # a system may have no row for a sample
         estimate = estimate_mean(human[present], scores[present])
         estimates.append((tuple(systems[row] for row in subject), criterion, metric, estimate))

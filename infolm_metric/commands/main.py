@@ -58,6 +58,8 @@ Run infolm COMMAND --help for a command's options, or infolm --version for the v
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `infolm` and return its exit code. `argv` defaults to the process's arguments.
 
+    Only an error in infolm or a library is raised.
+
     >>> main(["score", "a text without a reference"])  # prints the error to standard error
     2
     """
@@ -70,8 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         atexit.register(gc.freeze)  # the final garbage collection would take a second
     try:
         code = _run(argv)
-        if sys.stdout:  # None if it is closed
-            sys.stdout.flush()
+        print(end="", flush=True)  # does nothing if standard output is closed
         return code
     except OSError as error:  # standard output could not be written
         # Prevents a second error when the interpreter flushes the rest of the buffer at exit.
@@ -132,9 +133,6 @@ def _run(argv: Sequence[str]) -> int:
             message = name_flags(str(error) or repr(error), arguments.flags, setting)
             print(f"infolm {name}: error: {message}", file=sys.stderr)
             return WRONG_INPUT if isinstance(error, InputError) else FAILED
-        except Exception:  # an error in infolm or a library
-            traceback.print_exc()
-            return FAILED
     return 0
 
 

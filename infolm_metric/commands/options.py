@@ -60,7 +60,7 @@ def add_settings(parser: Parser, names: Container[str] | None = None, scores: bo
     """Add the settings of all metrics, grouped by metric.
 
     Only settings in `names` are added (default: all), without the settings that select scores if
-    `scores` is False. A flag that the command already has is not replaced.
+    `scores` is False.
     """
     types = {name: metric.settings_type() for name, metric in metrics.METRICS.items()}
     table: dict[str, dict[str, Field[Any]]] = {}  # setting -> metric -> field
@@ -77,14 +77,12 @@ def add_settings(parser: Parser, names: Container[str] | None = None, scores: bo
         for metric, field in field_by_metric.items():
             option = fields.option(types[metric], field)
             texts.setdefault(option["help"], []).append(metric)
-        flags = [flag for flag in fields.flags(field) if flag not in parser.option_strings()]
-        if flags:
-            parser.owners[name] = [metric for owners in texts.values() for metric in owners]
-            if len(texts) > 1 or len(parser.owners[name]) not in (1, len(types)):
-                labels = (f"{', '.join(owners)}: {text}" for text, owners in texts.items())
-                option["help"] = ". ".join(labels)
-            group = shared if len(parser.owners[name]) > 1 else groups[metric]
-            group.add_argument(*flags, **option)
+        parser.owners[name] = [metric for owners in texts.values() for metric in owners]
+        if len(texts) > 1 or len(parser.owners[name]) not in (1, len(types)):
+            labels = (f"{', '.join(owners)}: {text}" for text, owners in texts.items())
+            option["help"] = ". ".join(labels)
+        group = shared if len(parser.owners[name]) > 1 else groups[metric]
+        group.add_argument(*fields.flags(field), **option)
 
 
 def chosen_metrics(arguments: argparse.Namespace) -> list[str]:
@@ -199,22 +197,6 @@ def add_rating_columns(group: Group) -> None:
     """Add the options for column names in tables of human scores."""
     add_names(group, RATING_COLUMNS)
     add_columns(group)
-
-
-def rating_columns(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the column names as keyword arguments of `read_ratings`.
-
-    >>> words = {"candidate_column": None, "reference_column": [], "id_column": "doc"}
-    >>> rating_columns(argparse.Namespace(system_column="none", **words))["system_column"]
-    False
-    """
-    system = arguments.system_column
-    return {
-        "system_column": False if system == "none" else system,
-        "id_column": arguments.id_column,
-        "candidate_column": arguments.candidate_column,
-        "reference_columns": arguments.reference_column,
-    }
 
 
 def add_resampling(group: Group) -> None:

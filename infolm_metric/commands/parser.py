@@ -30,17 +30,13 @@ class Parser(argparse.ArgumentParser):
         options = [action for action in self._actions if action.option_strings]
         return {action.dest: action.option_strings[-1] for action in options}
 
-    def option_strings(self) -> list[str]:
-        """Return the flags of all options, with their short names."""
-        return [flag for action in self._actions for flag in action.option_strings]
-
     def suggest(self, flag: str) -> str:
         """Return a question that names a similar flag, or "" if there is none.
 
         The flag may also resemble the name of a setting, here or in other libraries.
         """
         flags = {name.replace("_", "-"): option for name, option in self.flags().items()}
-        flags |= {name.lstrip("-"): name for name in self.option_strings()}
+        flags |= {name.lstrip("-"): name for name in self._option_string_actions}
         name = flag.lstrip("-")
         elsewhere = NAMES_ELSEWHERE.get(name.replace("-", "_"), name)
         hint = nearest(elsewhere.replace("_", "-"), flags)
