@@ -12,7 +12,7 @@ import os
 import re
 import reprlib
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import PurePath
@@ -35,6 +35,8 @@ JSON_LINES = (
 PLAIN_TEXT = "For files with one text per line, run infolm score -c CANDIDATES -r REFERENCES."
 
 QUOTES = 'Put cells with quotes or carriage returns in double quotes, and write each quote as "".'
+
+PAIR = "pair"  # column of pair numbers
 
 # Position of a row ("data.csv, line 3"), and its values by column.
 Row = tuple[str, Mapping[str, Any]]
@@ -387,3 +389,28 @@ def _parse_cell(name: str, cell: str) -> Any:
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return cell
     return value if isinstance(value, list) else cell
+
+
+# Columns that scoring adds.
+
+
+def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
+    """Check that the input does not have one of the columns that scoring adds."""
+    if duplicates := [name for name in names if name in columns]:
+        raise InputError(
+            f"{where}: column {duplicates[0]!r} already exists, but scoring adds a column with "
+            "the same name. Rename or drop the input column."
+        )
+
+
+def scored_rows(
+    rows: Iterable[Row], columns: Mapping[str, Sequence[object]], start: int = 1
+) -> Iterator[dict[str, Any]]:
+    """Yield the input rows with their pair numbers and scores.
+
+    >>> list(scored_rows([("line 1", {"id": "a"})], {"toy": [0.5]}))
+    [{'pair': 1, 'id': 'a', 'toy': 0.5}]
+    """
+    scores = zip(*columns.values(), strict=True)
+    for number, ((_, row), values) in enumerate(zip(rows, scores, strict=True), start):
+        yield {PAIR: number, **row, **dict(zip(columns, values, strict=True))}

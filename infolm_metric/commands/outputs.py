@@ -10,16 +10,13 @@ import csv
 import io
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from infolm_metric.core import files
 from infolm_metric.core.checks import InputError
-
-if TYPE_CHECKING:
-    from infolm_metric.core.results import Result, Summary
+from infolm_metric.core.results import Result, Summary
 
 STANDARD_OUTPUT = "-"
 JSON_HELP = "print all results as one JSON object"
@@ -37,14 +34,6 @@ def add_output(group: argparse._ArgumentGroup, formats: Formats = REPORTS) -> No
     names = ", ".join(filter(None, formats))
     text = f"output file: {names} (default: standard output)"
     group.add_argument("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
-
-
-def add_views(group: argparse._ArgumentGroup, texts: Mapping[str, str]) -> None:
-    """Add mutually exclusive options. The last name of the chosen option becomes `view`."""
-    add = group.add_mutually_exclusive_group().add_argument
-    for flags, text in texts.items():
-        names = flags.split()
-        add(*names, dest="view", action="store_const", const=names[-1], default="", help=text)
 
 
 def add_short_signature(group: argparse._ArgumentGroup) -> None:
@@ -94,8 +83,8 @@ def write(lines: Iterable[str], output: str) -> None:
     text = "".join(f"{line}\n" for line in lines)
     if output != STANDARD_OUTPUT:
         files.write_text(output, text)
-    elif sys.stdout:  # None if it is closed
-        sys.stdout.write(text)
+    else:
+        print(text, end="")
 
 
 def write_report(

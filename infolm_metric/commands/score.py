@@ -22,7 +22,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from infolm_metric.commands import options, outputs, score_input
-from infolm_metric.commands.outputs import STANDARD_OUTPUT, write
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.baselines import PACKAGE, Verdict, resolve_baseline
 from infolm_metric.core.checks import InputError
@@ -30,7 +29,7 @@ from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import Result, Summary, mean, verdict_obstacles, warn
 from infolm_metric.core.settings import Settings
 from infolm_metric.integrations import require
-from infolm_metric.tables import Row, Source
+from infolm_metric.tables import PAIR, Row, Source, check_new_columns, scored_rows
 
 if TYPE_CHECKING:
     from infolm_metric.scoring.scorer import S, Scorer
@@ -62,10 +61,13 @@ def add_options(parser: Parser) -> None:
     score_input.add_texts(parser.add_argument_group("texts and files"))
     options.add_metric(parser, multiple=True)
     group = parser.add_argument_group("output")
+    add = group.add_mutually_exclusive_group().add_argument
+    for flags, text in VIEWS.items():
+        *short, view = flags.split()
+        add(*short, view, dest="view", action="store_const", const=view, default="", help=text)
     add = group.add_argument
-    outputs.add_views(group, VIEWS)
     text = "output file: .jsonl (resumable job, one metric), .csv, .tsv, .json or .txt (summary)"
-    add("-o", "--output", metavar="FILE", default=STANDARD_OUTPUT, help=text)
+    add("-o", "--output", metavar="FILE", default=outputs.STANDARD_OUTPUT, help=text)
     outputs.add_short_signature(group)
     text = "rescale scores with FILE (infolm baseline) or the package's baseline, after the texts"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
@@ -136,7 +138,7 @@ def _explain(arguments: argparse.Namespace, source: Source, settings: Settings) 
     if not hasattr(scorer, "explain"):
         raise InputError(f"--metric {settings.metric} has no explanations. Omit --explain.")
     explanation = scorer.explain(pairs.predictions[0], pairs.references[0][0])
-    write(explanation.lines(), arguments.output)
+    outputs.write(explanation.lines(), arguments.output)
 
 
 def _run_job(
@@ -159,15 +161,13 @@ def _run_job(
         result = score_source(scorer, source, arguments.output, **keywords)
     if result.resumed:
         print(f"infolm: {result.resumed} pairs had already been scored", file=sys.stderr)
-    write(_summary([scorer], [result], arguments), STANDARD_OUTPUT)
+    outputs.write(_summary([scorer], [result], arguments), outputs.STANDARD_OUTPUT)
 
 
 def _score_in_memory(
     arguments: argparse.Namespace, source: Source, settings: Sequence[Settings], output_format: str
 ) -> None:
     """Score all pairs with each metric in one call, and write the results."""
-    from infolm_metric.jobs.resume import PAIR, check_new_columns
-
     rows = list(source.rows())
     pairs = Pairs.of(map(source.pair, rows))
     if not len(pairs):
@@ -201,21 +201,19 @@ def _write(
     summary: list[str],
 ) -> None:
     """Write the scores of all pairs in a format, and the summary."""
-    from infolm_metric.jobs.resume import scored_rows
-
     columns = {
         name: column for part in results.values() for name, column in part.all_columns().items()
     }
     if output_format == "json":
         parts = {metric: part.as_dict() for metric, part in results.items()}
         report = {"metrics": parts} if len(parts) > 1 else next(iter(parts.values()))
-        return write([json.dumps(report, allow_nan=False)], output)
+        return outputs.write([json.dumps(report, allow_nan=False)], output)
     if output_format == "table":
         outputs.write_table(scored_rows(rows, columns), output)
-        output = STANDARD_OUTPUT
+        output = outputs.STANDARD_OUTPUT
     elif output_format == "per pair":
         summary = [*_per_pair(columns), *(f"# {line}" for line in summary)]
-    write(summary, output)
+    outputs.write(summary, output)
 
 
 def _per_pair(columns: Mapping[str, Sequence[float | str | None]]) -> Iterator[str]:
@@ -280,18 +278,14 @@ def _rows(scorer: Scorer[S], result: Summary) -> Iterator[list[str]]:
 
 def _meaning(scorer: Scorer[S], name: str) -> str:
     """Describe a score's direction and bounds."""
-    ends = list(zip(("minimum", "maximum"), scorer.bounds(scorer.settings, name), strict=True))
-    better, words = "lower is better", list[str]()
-    if scorer.higher_is_better:
-        ends, better = ends[::-1], "higher is better"
-    for end, value in ends:
-        if scorer.perfect_score_label and not words:
-            words.append(f"{value:.6g} = {scorer.perfect_score_label}")
-        elif math.isfinite(value):
-            words.append(f"{end} {value:.6g}")
-        elif scorer.perfect_score_label:
-            words.append(f"no {end}")
-    return "; ".join(filter(None, [better, ", ".join(words)]))
+    ends = zip(("minimum", "maximum"), scorer.bounds(scorer.settings, name), strict=True)
+    words = [f"{end} {value:.6g}" if math.isfinite(value) else f"no {end}" for end, value in ends]
+    better = "higher" if scorer.higher_is_better else "lower"
+    if scorer.higher_is_better:  # the best score first
+        words.reverse()
+    if scorer.perfect_score_label:
+        words[0] = f"{scorer.best(scorer.settings, name):.6g} = {scorer.perfect_score_label}"
+    return f"{better} is better; {', '.join(words)}"
 
 
 def _verdict(scorer: Scorer[S], name: str, result: Summary) -> str:

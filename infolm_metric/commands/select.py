@@ -19,7 +19,6 @@ from infolm_metric.commands.parser import Parser
 from infolm_metric.core import files
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import check_texts
-from infolm_metric.jobs.resume import check_new_columns
 
 COLUMN = "candidates"
 REMEDY = " Select the column with --candidates-column."
@@ -43,10 +42,8 @@ def run(arguments: argparse.Namespace) -> None:
     rows = []
     for where, row in tables.read_rows(arguments.file):
         candidates = tables.cell(where, row, arguments.candidates_column, REMEDY)
-        check_new_columns(where, row, ["selected"])
-        texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates)
-        if not texts:
-            raise InputError(f"{where}: {arguments.candidates_column!r} is empty. Add candidates.")
+        tables.check_new_columns(where, row, ["selected"])
+        texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates, least=1)
         rows.append((row, texts))
     if not rows:
         raise InputError(f"{arguments.file} has no rows. Add one row per list of candidates.")

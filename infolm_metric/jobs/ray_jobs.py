@@ -167,7 +167,7 @@ class Plan:
     def score(self, rows: ray.data.Dataset) -> tuple[ray.data.Dataset, Run[Any]]:
         """Return the data set with scores, and the run that computes them."""
         names = self.scorer.settings.all_columns(self.baseline is not None)
-        resume.check_new_columns("the data set", rows.columns() or (), names)
+        tables.check_new_columns("the data set", rows.columns() or (), names)
         statistics = CorpusStatistics()
         options: dict[str, Any] = {"batch_format": "pyarrow", "num_cpus": 1}
         if self.scorer.settings.idf_sides:

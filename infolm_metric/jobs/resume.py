@@ -14,7 +14,7 @@ import math
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,15 +31,12 @@ from infolm_metric.core.baselines import resolve_baseline
 from infolm_metric.core.checks import InputError, check_whole, warn_user
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
-from infolm_metric.core.results import Result, Summary, add_counts, warn
+from infolm_metric.core.results import Summary, add_counts, warn
 from infolm_metric.core.signature import Signature
 from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
-from infolm_metric.tables import Row, Source
+from infolm_metric.tables import PAIR, Row, Source, check_new_columns, scored_rows
 
 JOB_CHUNK = 256  # pairs that are scored and written together
-Score = Callable[[list[Row]], Result]
-# Column of pair numbers.
-PAIR = "pair"
 RESTART = "Choose another output, or overwrite this one with --restart (in Python: restart=True)."
 
 
@@ -144,21 +141,17 @@ def run_job(
             job = new_job
             job.write(record)
 
-        def score(chunk_rows: list[Row]) -> Result:
-            pairs = Pairs.of(map(source.pair, chunk_rows))
-            return run.score(pairs, rank=True).renamed(settings.column)
-
         resumed = job.done
         if part.exists() or resumed < rows:
             with bar(total=rows, initial=resumed, desc=settings.metric) as progress:
-                job = _resume(job, path, source, chunk, score, progress)
+                job = _resume(job, path, source, chunk, run, progress)
             files.put_in_place(part, path)
         warn(job.counts)
         return run.summary(means(job.sums, rows), job.counts, references, resumed)
 
 
 def _resume(
-    job: JobRecord, path: Path, source: Source, chunk: int, score: Score, progress: tqdm[Any]
+    job: JobRecord, path: Path, source: Source, chunk: int, run: Run[S], progress: tqdm[Any]
 ) -> JobRecord:
     """Score the remaining rows, flush each chunk to the disk, and return the final record."""
     part, record = Path(f"{path}.part"), Path(f"{path}.job")
@@ -170,8 +163,8 @@ def _resume(
         file.truncate(job.size)
         try:
             for rows in batches(islice(source.rows(), job.done, None), chunk):
-                result = score(rows)
-                columns = result.columns()
+                pairs = Pairs.of(map(source.pair, rows))
+                result = run.score(pairs, rank=True).renamed(run.settings.column)
                 scored = scored_rows(rows, result.all_columns(), job.done + 1)
                 lines = "".join(f"{files.json_line(row)}\n" for row in scored).encode()
                 _append(file, lines)
@@ -179,7 +172,7 @@ def _resume(
                     job,
                     done=job.done + len(rows),
                     size=job.size + len(lines),
-                    sums=add_scores(job.sums, columns),
+                    sums=add_scores(job.sums, result.columns()),
                     counts=add_counts([job.counts, result.counts]),
                 )
                 next_job.write(record)
@@ -193,28 +186,6 @@ def _resume(
                 )
             raise
     return job
-
-
-def check_new_columns(where: str, columns: Collection[str], names: Iterable[str]) -> None:
-    """Check that the input does not have one of the columns that scoring adds."""
-    if duplicates := [name for name in names if name in columns]:
-        raise InputError(
-            f"{where}: column {duplicates[0]!r} already exists, but scoring adds a column with "
-            "the same name. Rename or drop the input column."
-        )
-
-
-def scored_rows(
-    rows: Iterable[Row], columns: Mapping[str, Sequence[object]], start: int = 1
-) -> Iterator[dict[str, Any]]:
-    """Yield the input rows with their pair numbers and scores.
-
-    >>> list(scored_rows([("line 1", {"id": "a"})], {"toy": [0.5]}))
-    [{'pair': 1, 'id': 'a', 'toy': 0.5}]
-    """
-    scores = zip(*columns.values(), strict=True)
-    for number, ((_, row), values) in enumerate(zip(rows, scores, strict=True), start):
-        yield {PAIR: number, **row, **dict(zip(columns, values, strict=True))}
 
 
 def _read(

@@ -16,8 +16,7 @@ import gradio as gr
 from infolm_metric.commands.outputs import write_table
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, counted
-from infolm_metric.jobs.resume import PAIR, check_new_columns, scored_rows
-from infolm_metric.tables import Row, parse_pair, read_rows
+from infolm_metric.tables import PAIR, Row, check_new_columns, parse_pair, read_rows, scored_rows
 
 from . import appearance as html
 from . import limits

@@ -29,7 +29,7 @@ def test_each_row_is_written_with_the_selected_candidate(infolm_output):
 
 INVALID = [
     ([{"texts": ["a"]}], "no column 'candidates'"),
-    ([{"candidates": []}], "Add candidates"),
+    ([{"candidates": []}], "line 1: 'candidates' is empty. Pass"),
     ([{"candidates": ["a"], "selected": "kept"}], "column 'selected' already exists"),
     ([], "has no rows"),
     ([{"candidates": "a"}], "must be a list of strings, got the string 'a'"),
