@@ -6,7 +6,7 @@ Each scale runs from the worst score on the left to the best score on the right.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from infolm_metric.metrics import METRICS, similarities
 
@@ -49,18 +49,14 @@ def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool
     return rules.get(menli or "", ("unrelated", "wording"))[close]
 
 
-def sentence(answers: Iterable[Answer]) -> str:
-    """Return a sentence about the verdicts of all metrics."""
-    by_metric = {answer.metric: answer for answer in answers}
-    tones = {name: TONES[x.verdict] for name, x in by_metric.items() if x.verdict in TONES}
-    first = next(iter(by_metric.values()), None)
-    if first is None:
-        return str(html.TEXTS["summary"]["unreadable"])
-    if not is_answer(first.candidate, first.references):
+def sentence(answers: Sequence[Answer], candidate: str, references: Sequence[str]) -> str:
+    """Return a sentence about the verdicts of all metrics on a candidate."""
+    tones = {x.metric: TONES[x.verdict] for x in answers if x.verdict in TONES}
+    if not is_answer(candidate, references):
         tones.pop(CHECKER, None)
-    identical = any(answer.result.counts["identical"] for answer in by_metric.values())
-    text = first.candidate.casefold()
-    mentioned = any(reference.casefold() in text for reference in first.references)
+    identical = any(answer.result.counts["identical"] for answer in answers)
+    text = candidate.casefold()
+    mentioned = any(reference.casefold() in text for reference in references)
     return str(html.TEXTS["summary"][summarize(tones, identical, mentioned)])
 
 
@@ -131,9 +127,9 @@ def _scale(answer: Answer) -> str:
 
     A band marks the range of unrelated texts or of unclear answers.
     """
-    run, best = answer.run, answer.best
-    higher, thresholds = run.scorer.higher_is_better, getattr(run, "thresholds", None)
-    worst = run.scorer.bounds(run.settings, *run.settings.names)[not higher]
+    run, scorer = answer.run, answer.run.scorer
+    higher, thresholds = scorer.higher_is_better, getattr(run, "thresholds", None)
+    worst, best = sorted(scorer.bounds(run.settings, *run.settings.names), reverse=not higher)
     low, high = thresholds or answer.unrelated or (0, 0)
     # BaryScore's bound, 4, and negative cosines are too far from typical scores to be shown.
     if math.isinf(worst) or answer.metric == "baryscore":

@@ -130,7 +130,8 @@ def compare_step_by_step(
     if not keep:
         opened = choose_metric(results, judged, opened)
     answers = [result for result in results.values() if isinstance(result, Answer)]
-    yield card(sentence(answers), results, note, "done", opened, judged), opened
+    words = sentence(answers, candidate, references)
+    yield card(words, results, note, "done", opened, judged), opened
 
 
 def _read(values: Any) -> tuple[str, list[str], dict[str, Any]]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import gradio as gr
 
-from infolm_metric.core.baselines import BaselineStats, Verdict
+from infolm_metric.core.baselines import Verdict
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
-from infolm_metric.core.results import Result, is_reliable
+from infolm_metric.core.results import Result, Summary, is_reliable
 from infolm_metric.metrics import fastest_first
 from infolm_metric.scoring.scorer import Run
 
@@ -46,7 +46,7 @@ class Answer:
     """Score of a candidate against its references.
 
     Attributes:
-        tokens: number of tokens of the shortest text.
+        options: settings for a single reference, with token weights from all references.
         closest: index of the explained reference.
         special: verdict of the metric itself, or "" for a verdict relative to unrelated texts.
     """
@@ -55,7 +55,7 @@ class Answer:
     settings: dict[str, Any]
     candidate: str
     references: Sequence[str]
-    tokens: int
+    options: dict[str, Any]
     run: Run[Any]
     result: Result
     closest: int
@@ -72,28 +72,15 @@ class Answer:
         return float(self.result[self.metric])
 
     @property
-    def best(self) -> float:
-        """Best possible score."""
-        return self.run.scorer.best(self.run.settings, *self.run.settings.names)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Settings for a single reference, with token weights from all references."""
-        return single_reference(self.run, self.settings)
-
-    @property
     def readable(self) -> bool:
         """False if the score is not meaningful, for example for out-of-domain texts."""
         ignored = ("few_weighted", "empty") if self.result.verdicts else ("few_weighted",)
         return is_reliable({**self.result.counts, **dict.fromkeys(ignored, 0)})
 
     @functools.cached_property
-    def baseline(self) -> BaselineStats | None:
-        """Scores of unrelated texts, or None if not available or not applicable."""
-        counts = {name: self.result.counts[name] for name in ("texts", "few_weighted")}
-        stats = self.run.unrelated([len(self.references)]) if is_reliable(counts) else {}
-        found = next(iter(stats.values()), {}).get(self.run.settings.names[0])
-        return found if found and found.bins else None
+    def summary(self) -> Summary:
+        """Comparison with unrelated texts."""
+        return self.run.summary({}, self.result.counts, {len(self.references): 1})
 
     @property
     def verdict(self) -> str:
@@ -102,23 +89,24 @@ class Answer:
             return "This score is not meaningful"
         if self.result.counts["identical"]:
             return "Same score as an identical text"
-        if self.special or self.baseline is None:
+        if self.special or not self.unrelated:
             return self.special or "No verdict"
-        words = Verdict.of(self.baseline.percentile(self.score, self.best, self.tokens))
+        words = Verdict.of(self.summary.percentile(*self.run.settings.names))
         return f"{words.capitalize()} unrelated texts"
 
     @property
     def unrelated(self) -> tuple[float, float] | None:
         """Range of 80% of the scores of unrelated texts of the same length, or None."""
-        if self.baseline is None:
+        counts = {name: self.result.counts[name] for name in ("texts", "few_weighted")}
+        if not (self.summary.baseline and is_reliable(counts)):
             return None
-        low, high = sorted(self.baseline.at(self.tokens).percentiles[2::2])
+        (stats,) = self.summary.baseline.values()
+        low, high = sorted(stats.at(self.summary.tokens).percentiles[2::2])
         return low, high
 
     def explain(self) -> tuple[list[str], str]:
         """Return the explanation as lines of text and as HTML."""
-        view: tuple[list[str], str] = self.worker.call(views.draw, self)
-        return view
+        return self.worker.call(views.draw, self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the API's answer."""
@@ -173,31 +161,24 @@ def score_pair(
     """Score a pair, as a job. `items` are the settings."""
     settings, pairs = dict(items), Pairs([candidate], [[*references]])
     run = prepare(worker, metric, pairs, settings)
-    result, closest = run.score(pairs), 0
+    result, closest, options = run.score(pairs, rank=True), 0, settings
+    if "idf" in vars(run.settings):
+        options = {**settings, "idf": run.tables[1] or False}
     if len(references) > 1:
-        candidates, options = [candidate] * len(references), single_reference(run, settings)
-        each = run.scorer.score(candidates, [*references], **options)
+        each = run.scorer.score([candidate] * len(references), [*references], **options)
         # The denial of a reference also lowers the verdicts on similar references.
         same = [i for i, verdict in enumerate(each.verdicts) if verdict == result.verdicts[0]]
         best = max if run.scorer.higher_is_better else min
         closest = best(same or range(len(references)), key=each["scores"].__getitem__)
     special = views.find_verdict(run, candidate, references[closest], result)
-    (tokens,) = run.pair_tokens(pairs)
     texts = candidate, references
-    return Answer(worker, settings, *texts, tokens, run, result, closest, special)
+    return Answer(worker, settings, *texts, options, run, result, closest, special)
 
 
 def prepare(worker: Worker, metric: str, pairs: Pairs, settings: Any) -> Run[Any]:
     """Prepare a run of a worker's scorer."""
     scorer = worker.scorer(metric, settings["model_name_or_path"])
-    run: Run[Any] = scorer.prepare(scorer.settings.replace(**settings), pairs.texts_by_side)
-    return run
-
-
-def single_reference(run: Run[Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """Return settings for a single reference, with the token weights of a run."""
-    has_idf = "idf" in vars(run.settings)
-    return {**settings, "idf": run.tables[1] or False} if has_idf else settings
+    return scorer.prepare(scorer.settings.replace(**settings), pairs.texts_by_side)
 
 
 def compare(
@@ -205,8 +186,7 @@ def compare(
 ) -> Answer:
     """Score a candidate against its references. Invalid requests raise `EXPECTED_ERRORS`."""
     worker, (_, *job) = plan_job(metric, candidate, references, settings)
-    answer: Answer = worker.call(*job)
-    return answer
+    return worker.call(*job)
 
 
 def settings_of_page(candidate: Any, references: Any, settings: Any) -> dict[str, dict[str, Any]]:
