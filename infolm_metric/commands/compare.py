@@ -132,10 +132,7 @@ def _check_count(texts: int, arguments: argparse.Namespace) -> None:
 
 
 def _rows(
-    scores: Sequence[float],
-    bounds: tuple[float, float],
-    result: Result,
-    arguments: argparse.Namespace,
+    scores: list[float], bounds: tuple[float, float], result: Result, arguments: argparse.Namespace
 ) -> list[dict[str, Any]]:
     """Return each system's mean, interval, p-value and verdict, from scores [systems * texts].
 

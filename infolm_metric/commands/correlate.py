@@ -123,9 +123,7 @@ def _read(arguments: argparse.Namespace) -> Ratings:
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})
 
 
-def read_ratings(
-    arguments: argparse.Namespace, metrics: Sequence[str], **keywords: bool
-) -> Ratings:
+def read_ratings(arguments: argparse.Namespace, metrics: list[str], **keywords: bool) -> Ratings:
     """Read the ratings from the columns that the options select, with the scores of `metrics`."""
     from infolm_metric import meta_evaluation
 

@@ -128,7 +128,7 @@ def _check_metrics(
 
 def _explain(arguments: argparse.Namespace, source: Source, settings: Settings) -> None:
     """Write the explanation of the score of a single pair with a single reference."""
-    pairs = Pairs.of(map(source.pair, source.rows()))
+    pairs = Pairs.of(source)
     if len(pairs) != 1 or pairs.counts != [1]:
         raise InputError(
             "--explain explains the score of one pair with one reference, got "
@@ -194,11 +194,7 @@ def _score_in_memory(
 
 
 def _write(
-    output_format: str,
-    output: str,
-    rows: Sequence[Row],
-    results: Mapping[str, Result],
-    summary: list[str],
+    output_format: str, output: str, rows: list[Row], results: dict[str, Result], summary: list[str]
 ) -> None:
     """Write the scores of all pairs in a format, and the summary."""
     columns = {

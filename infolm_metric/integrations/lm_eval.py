@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from infolm_metric.answer_check.verdict import LIKELY_WRONG, VERDICTS
@@ -110,17 +111,12 @@ def _warn_about_missing(left_out: int) -> None:
         warn_user(f"left out of the score: {counted(left_out, 'document')} without a reference.")
 
 
-def _register(
-    name: str, function: Callable[..., object], aggregation: str, higher_is_better: bool
-) -> None:
-    options = {"higher_is_better": higher_is_better, "aggregation": aggregation}
-    register_metric(metric=name, output_type="generate_until", **options)(function)
-
-
+_register = partial(register_metric, output_type="generate_until")
 for name, metric in METRICS.items():
     if name != "answer_check":
-        register_aggregation(metric.registered_name)(aggregation(name))
-        better = metric.scorer_type().higher_is_better
-        _register(metric.registered_name, document_metric(name), metric.registered_name, better)
+        label, better = metric.registered_name, metric.scorer_type().higher_is_better
+        register_aggregation(label)(aggregation(name))
+        _register(metric=label, aggregation=label, higher_is_better=better)(document_metric(name))
 for name in ("answer_check", *FRACTIONS):
-    _register(name, check_answer, "nanmean", FRACTIONS.get(name) != LIKELY_WRONG)
+    better = FRACTIONS.get(name) != LIKELY_WRONG
+    _register(metric=name, aggregation="nanmean", higher_is_better=better)(check_answer)

@@ -171,8 +171,7 @@ def score_pair(
         best = max if run.scorer.higher_is_better else min
         closest = best(same or range(len(references)), key=each["scores"].__getitem__)
     special = views.find_verdict(run, candidate, references[closest], result)
-    texts = candidate, references
-    return Answer(worker, settings, *texts, options, run, result, closest, special)
+    return Answer(worker, settings, candidate, references, options, run, result, closest, special)
 
 
 def prepare(worker: Worker, metric: str, pairs: Pairs, settings: Any) -> Run[Any]:
@@ -192,8 +191,7 @@ def compare(
 def settings_of_page(candidate: Any, references: Any, settings: Any) -> dict[str, dict[str, Any]]:
     """Return the settings of each metric. InfoLM uses a single pass for very long texts."""
     by_metric, (_, counts) = divide_settings(settings), check_texts(candidate, references)
-    model = by_metric["infolm"].get("model_name_or_path", "bundled")
-    limit = limits.INFOLM_TOKENS[model]
+    limit = limits.INFOLM_TOKENS[by_metric["infolm"].get("model_name_or_path", "bundled")]
     if max(counts) > limit or sum(counts[1:]) > 2 * limit:
         by_metric["infolm"]["masking"] = "none"
     return by_metric
