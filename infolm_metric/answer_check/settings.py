@@ -21,10 +21,11 @@ class AnswerCheckSettings(NLISettings):
             and correctness (does the reference support the answer?). For references of one
             statement, all three are equal.
         strip_thinking: remove the reasoning before the answer, such as <think>...</think>.
-        thresholds: two numbers from 0 to 1, such as 0.3,0.6. Scores below the first are likely
-            wrong, and scores from the second on are likely correct. None: thresholds measured with
-            the default model. Other models get no verdicts.
-        multi_reference: reduction over several references: max.
+        thresholds: two numbers from 0 to 1, such as 0.3,0.6. An answer is likely wrong if its score
+            answer_check is below the first, and likely correct from the second on. Default:
+            measured thresholds, which give no verdicts if the model, labels, max_length, dtype or
+            strip_thinking is not the default.
+        multi_reference: max. All scores refer to the reference with the highest answer_check.
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline).
             Default: bundled.
 

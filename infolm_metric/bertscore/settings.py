@@ -31,7 +31,7 @@ class BERTScoreSettings(EncodingSettings):
 
     Args:
         score: f1, precision or recall, or several of them.
-        layer: index of the hidden state to compare, where 0 means the embeddings. None: the
+        layer: index of the hidden state to compare, where 0 means the embeddings. Default: the
             recommended layer of the model, if it is known.
 
     >>> BERTScoreSettings(model_name_or_path="bert-base-uncased").recommended_layer

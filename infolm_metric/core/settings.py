@@ -299,6 +299,8 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
     """
     kinds = members(field_types(settings)[field.name])
     text = descriptions(settings)[field.name].rstrip(".").replace("%", "%%")
+    if field.default is not None and kinds != (bool,):
+        text += f" (default: {field.default})"
     keywords: dict[str, Any] = {"dest": field.name, "default": None, "help": text}
     if kinds == (bool,):
         if field.default is True:  # its flag is --no-NAME
@@ -350,9 +352,9 @@ class NLISettings(ModelSettings):
 
     Args:
         labels: label names in the order of the model's outputs, such as
-            contradiction,neutral,entailment. None: read from the model's configuration.
-        max_length: maximum number of tokens in both texts together, including special tokens. None:
-            the model's limit.
+            contradiction,neutral,entailment. Default: read from the model's configuration.
+        max_length: maximum number of tokens in both texts together, including special tokens.
+            Default: the model's limit.
         long_text: handling of longer pairs: truncate (the longer text first) or error.
     """
 

@@ -44,13 +44,14 @@ class MENLISettings(NLISettings):
 
     Args:
         task: defaults for formula and direction: translation (e, avg), summary (e-c, hr) or source
-            (-c, rh, where the references are the sources). None: same as translation.
+            (-c, rh, where the references are the sources). Default: same as translation.
         formula: one or more of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
             probabilities of entailment, neutrality and contradiction. Computing several formulas
-            takes no extra time. None: the task's default. On the command line, use an equals sign:
-            --formula=-c.
+            takes no extra time. On the command line, use an equals sign: --formula=-c. Default: the
+            formula of the task.
         direction: rh (does the reference entail the candidate?), hr (does the candidate entail the
-            reference?) or avg (mean of both). None: the task's default.
+            reference?) or avg (mean of both). Default: the direction of the
+            task.
         multi_reference: reduction over several references: max or mean. The metric in
             combine_with uses its own setting.
         combine_with: metric to combine with the NLI score: infolm, baryscore or bertscore (with
@@ -59,8 +60,8 @@ class MENLISettings(NLISettings):
         nli_weight: weight of the NLI score in a combination, from 0 to 1. Default: 0.2.
         combine_model: model of the metric in combine_with: a folder, a name on the Hub, or
             "bundled". Default: bundled if the NLI model is bundled, else the metric's default.
-        combine_layers: layers of baryscore, or layer of bertscore, in combine_with. None: the
-            default.
+        combine_layers: layers of baryscore, or layer of bertscore, in combine_with. Default: the
+            default of that metric.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline. Default: the package's baseline or, without one, the metric's bounds.
 
