@@ -100,11 +100,6 @@ def comparison_obstacles(counts: Mapping[str, int]) -> list[str]:
     return verdict_obstacles({name: counts.get(name, 0) for name in SYSTEM_COUNTS})
 
 
-def is_reliable(counts: Mapping[str, int]) -> bool:
-    """Return True if there is no reason against a verdict."""
-    return not verdict_obstacles(counts)
-
-
 def warn(counts: Mapping[str, int]) -> None:
     """Issue one warning per kind, at the user's line."""
     totals = {name: counts.get(name, 0) for name in ("pairs", "texts", "tokens")}

@@ -12,7 +12,7 @@ import gradio as gr
 from infolm_metric.core.baselines import Verdict
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
-from infolm_metric.core.results import Result, Summary, is_reliable
+from infolm_metric.core.results import Result, Summary, verdict_obstacles
 from infolm_metric.metrics import fastest_first
 from infolm_metric.scoring.scorer import Run
 
@@ -75,7 +75,7 @@ class Answer:
     def readable(self) -> bool:
         """False if the score is not meaningful, for example for out-of-domain texts."""
         ignored = ("few_weighted", "empty") if self.result.verdicts else ("few_weighted",)
-        return is_reliable({**self.result.counts, **dict.fromkeys(ignored, 0)})
+        return not verdict_obstacles({**self.result.counts, **dict.fromkeys(ignored, 0)})
 
     @functools.cached_property
     def summary(self) -> Summary:
@@ -98,7 +98,7 @@ class Answer:
     def unrelated(self) -> tuple[float, float] | None:
         """Range of 80% of the scores of unrelated texts of the same length, or None."""
         counts = {name: self.result.counts[name] for name in ("texts", "few_weighted")}
-        if not (self.summary.baseline and is_reliable(counts)):
+        if not self.summary.baseline or verdict_obstacles(counts):
             return None
         (stats,) = self.summary.baseline.values()
         low, high = sorted(stats.at(self.summary.tokens).percentiles[2::2])

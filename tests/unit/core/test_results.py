@@ -152,4 +152,4 @@ def test_counts_determine_warnings_and_reliability(counts, word, reliable, recwa
     results.warn(counts)
     assert all(word in str(warning.message) for warning in recwarn)
     assert bool(recwarn) == (word is not None)
-    assert results.is_reliable(counts) is reliable
+    assert (not results.verdict_obstacles(counts)) is reliable

@@ -12,7 +12,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from infolm_metric import IDF, BaryScorer, BERTScorer, InfoLMScorer, InputError, MENLIScorer
 from infolm_metric.core.baselines import Baseline, BaselineNotFoundError, BaselineStats
 from infolm_metric.core.inputs import Pairs
-from infolm_metric.core.results import is_reliable
+from infolm_metric.core.results import verdict_obstacles
 from infolm_metric.menli.settings import NLI_FORMULAS
 from infolm_metric.models import nli
 from infolm_metric.models.nli import NLIModel, join_pairs
@@ -359,7 +359,7 @@ def test_warnings_of_both_metrics_are_reported(scorer, bundled):
     messages = " ".join(str(warning.message) for warning in caught)
     assert "2 of 7 texts" in messages and "3 pairs" in messages
     unknown = scorer.score(["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"], combine_with=bundled.settings)
-    assert unknown["warnings"]["unknown_tokens"] and not is_reliable(unknown.counts)
+    assert unknown["warnings"]["unknown_tokens"] and verdict_obstacles(unknown.counts)
 
 
 @pytest.mark.parametrize("name", ["baryscore", "bertscore"])

@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 from infolm_metric import IDF, BaryScorer, BERTScorer, InfoLMScorer, MENLIScorer
-from infolm_metric.core.results import is_reliable
+from infolm_metric.core.results import verdict_obstacles
 from infolm_metric.core.settings import BUNDLED_FOLDER
 from infolm_metric.models.out_of_domain import ENGLISH_VOCABULARY, count_out_of_domain
 from tests.paraphrases import PARAPHRASES
@@ -54,7 +54,7 @@ def test_every_metric_reports_out_of_domain_texts_as_unreliable(metric):
     texts = ["Le chien dort sur le canapé."], ["Le gouvernement augmente les impôts demain."]
     with pytest.warns(UserWarning) as caught:
         result = scorer.score(*texts)
-    assert result["warnings"]["out_of_domain"] == 2 and not is_reliable(result.counts)
+    assert result["warnings"]["out_of_domain"] == 2 and verdict_obstacles(result.counts)
     assert sum("another language" in str(warning.message) for warning in caught) == 1
 
 
@@ -64,7 +64,7 @@ def test_a_small_fraction_of_out_of_domain_texts_is_counted_without_a_warning(sc
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result = scorer.score(predictions, references)
-    assert result["warnings"] == {"out_of_domain": 1} and is_reliable(result.counts)
+    assert result["warnings"] == {"out_of_domain": 1} and not verdict_obstacles(result.counts)
 
 
 def test_texts_are_never_out_of_domain_for_other_vocabularies(tiny_bert):
