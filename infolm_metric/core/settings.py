@@ -17,16 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from infolm_metric.core.checks import (
-    InputError,
-    check_at_least,
-    check_device,
-    check_names,
-    check_value,
-    literal_words,
-    members,
-    nearest,
-)
+from infolm_metric.core import checks
+from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import IDF
 
 BUNDLED = "bundled"
@@ -61,8 +53,8 @@ class Settings:
     "Args:" in its docstring. Annotations define the allowed types and words, and `__post_init__`
     checks further conditions. A field's metadata may contain `flags`, `signature` and `allowed`.
     `flags` are its command-line flags: by default its name with dashes, or an empty tuple if it is
-    not an option. `signature` is its name in signatures, or "" if the run adds it. `allowed`
-    describes its values in messages, by default by their types.
+    not an option. `signature` is its name in signatures, "" if the run adds it, or None if it
+    cannot change a score. `allowed` describes its values in messages, by default by their types.
 
     Raises:
         InputError: a value is invalid. The message names the setting.
@@ -74,14 +66,12 @@ class Settings:
     names_field: ClassVar[str] = ""
     # Names of the columns of verdicts, of a metric that has a verdict for each candidate.
     verdict_columns: ClassVar[tuple[str, ...]] = ()
-    # Fields that cannot change a score.
-    not_in_signature: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         types = field_types(type(self))
         for field in dataclasses.fields(self):
             name, allowed = field.name, field.metadata.get("allowed", "")
-            value = check_value(name, getattr(self, name), types[name], allowed)
+            value = checks.check_value(name, getattr(self, name), types[name], allowed)
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -92,12 +82,12 @@ class Settings:
         Traceback (most recent call last):
         infolm_metric.InputError: unknown setting 'temprature'. Known: none
         """
-        check_names(values, field_types(cls))
+        checks.check_names(values, field_types(cls))
         return cls(**values)
 
     def replace(self, **values: object) -> Self:
         """Return a copy with changed values. Raise InputError for an unknown name."""
-        check_names(values, field_types(type(self)))
+        checks.check_names(values, field_types(type(self)))
         return dataclasses.replace(self, **values) if values else self
 
     @property
@@ -139,7 +129,7 @@ class Settings:
         fields: dict[str, object] = {}
         for field in ordered_fields(type(self)):
             name, value = field.metadata.get("signature", field.name), getattr(self, field.name)
-            if name and field.name not in self.not_in_signature:
+            if name:
                 fields[name] = "+".join(self.names) if field.name == self.names_field else value
         return fields
 
@@ -186,7 +176,6 @@ class ModelSettings(Settings):
 
     default_model: ClassVar[str] = "google-bert/bert-base-uncased"
     model_variable: ClassVar[str] = "INFOLM_MODEL"
-    not_in_signature = frozenset(("batch_size", "device", "reuse_memory"))
 
     model_name_or_path: str | os.PathLike[str] | None = setting(
         flags=("--model",), signature="", allowed="a name or path"
@@ -194,10 +183,10 @@ class ModelSettings(Settings):
     model_revision: str | None = setting(flags=("--revision",), signature="")
     max_length: int | None = setting(signature="")
     long_text: Literal["truncate", "window", "error"] = setting("truncate", signature="")
-    batch_size: int | Literal["auto"] = "auto"
-    device: str | None = setting(allowed="a torch device such as 'cpu' or 'cuda:0'")
+    batch_size: int | Literal["auto"] = setting("auto", signature=None)
+    device: str | None = setting(signature=None, allowed="a torch device such as 'cpu' or 'cuda:0'")
     dtype: Literal["float32", "bfloat16", "float16"] = setting("float32", signature="")
-    reuse_memory: int = setting(REUSED_BYTES, flags=())
+    reuse_memory: int = setting(REUSED_BYTES, flags=(), signature=None)
 
     def __post_init__(self) -> None:
         for name in ("device", "dtype"):  # torch.device and torch.dtype
@@ -205,9 +194,9 @@ class ModelSettings(Settings):
                 object.__setattr__(self, name, str(getattr(self, name)).removeprefix("torch."))
         super().__post_init__()
         for name, least in {"max_length": 1, "batch_size": 1, "reuse_memory": 0}.items():
-            check_at_least(name, getattr(self, name), least)
+            checks.check_at_least(name, getattr(self, name), least)
         if self.device is not None:
-            check_device(self.device)
+            checks.check_device(self.device)
         model = self.model_name_or_path or os.environ.get(self.model_variable)
         if not model:  # each metric has its own bundled model
             everywhere = os.environ.get(ModelSettings.model_variable) == BUNDLED
@@ -297,7 +286,7 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
     >>> option(ModelSettings, ordered_fields(ModelSettings)[2])["metavar"]
     'N'
     """
-    kinds = members(field_types(settings)[field.name])
+    kinds = checks.members(field_types(settings)[field.name])
     text = descriptions(settings)[field.name].rstrip(".").replace("%", "%%")
     if field.default is not None and kinds != (bool,):
         text += f" (default: {field.default})"
@@ -309,7 +298,7 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
     if {int, float} & set(kinds):
         keywords |= {"type": _number_or_word, "metavar": "N"}
     else:
-        keywords["metavar"] = "WORD" if literal_words(kinds) and str not in kinds else "NAME"
+        keywords["metavar"] = "WORD" if checks.literal_words(kinds) and str not in kinds else "NAME"
     if field.name == settings.names_field:
         keywords["action"] = "append"
     return keywords
@@ -331,13 +320,12 @@ def resolve_idf(value: bool | str | os.PathLike[str] | IDF | None) -> bool | str
     """
     if isinstance(value, IDF):
         return value
-    if not isinstance(value, os.PathLike):
-        value = str(value)
-        if value.lower() in IDF_WORDS:
-            return IDF_WORDS[value.lower()]
-    path = BUNDLED_FOLDER / "idf.json" if value == BUNDLED else os.path.expanduser(value)
+    word = str(value)
+    if word.lower() in IDF_WORDS:
+        return IDF_WORDS[word.lower()]
+    path = BUNDLED_FOLDER / "idf.json" if word == BUNDLED else os.path.expanduser(word)
     if not os.path.isfile(path):
-        hint = nearest(value, ("references", "separate", "none", BUNDLED), every=True)
+        hint = checks.nearest(word, ("references", "separate", "none", BUNDLED), every=True)
         raise InputError(
             "idf must be a known word, an IDF or the path to a table saved by `infolm idf`, but "
             f"there is no file {str(path)!r}. {hint}",

@@ -38,7 +38,7 @@ def render_table(title: str, rows: Sequence[Sequence[str]]) -> str:
 
 def render_row(field: Field[Any], settings: type[Settings]) -> tuple[str, ...]:
     """Return the cells of a setting."""
-    name = f"`{field.name}`" + "*" * (field.name in settings.not_in_signature)
+    name = f"`{field.name}`" + "*" * (field.metadata.get("signature", "") is None)
     options = [flag for flag in flags(field) if flag.startswith("--")]
     if not options:
         name += " (only in Python)"
