@@ -39,7 +39,7 @@ HASHED = (
     *("*.safetensors", "config.json", "tokenizer*", "vocab*", "merges.txt", "*.model"),
     *("added_tokens.json", "special_tokens_map.json", "*.index.json", "bpe.codes"),
 )
-LFS_POINTER = b"version https://git-lfs"
+LFS_POINTER = b"version https://git-lfs"  # start of a file of at most 1024 bytes
 # Files of the Hub that are needed before the weights.
 SMALL_FILES = ["*.json", "*.txt", "*.model", "bpe.codes"]
 # SHA-256 of the weights of sentence-transformers/all-mpnet-base-v2. The package has baselines.
@@ -132,8 +132,7 @@ class Checkpoint(ModelFiles):
         for file in sorted(files):
             digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as stream:
-                while block := stream.read(1 << 20):
-                    digest.update(block)
+                hashlib.file_digest(stream, lambda: digest)  # adds the content to the same hash
         return f"{os.path.basename(os.path.abspath(self.name))}@sha256:{digest.hexdigest()[:12]}"
 
     @cached_property
@@ -176,13 +175,14 @@ class Checkpoint(ModelFiles):
         return names + [""] * (self.size - len(names))
 
     @cached_property
-    def english(self) -> np.ndarray | None:
-        """Tokens' weights of evidence that a text is not English, int64 [vocab], or None.
+    def english(self) -> np.ndarray:
+        """Tokens' weights of evidence that a text is not English, int64 [vocab].
 
-        Weights exist only for BERT's uncased English vocabulary, which the bundled models use.
+        Weights exist only for BERT's uncased English vocabulary, which the bundled models use. For
+        other vocabularies, all weights are 0.
         """
         if self.fingerprint != out_of_domain.ENGLISH_VOCABULARY:
-            return None
+            return np.zeros(self.size, dtype=np.int64)
         weights = IDF.load(BUNDLED_FOLDER / "idf.json").weights
         return out_of_domain.token_weights(self.tokenizer.get_vocab(), weights)
 
@@ -203,6 +203,8 @@ def _download(name: str, revision: str | None) -> str:
 
     snapshot_download alone would wait forever for a server that does not answer.
     """
+    if name.startswith((".", os.sep, "~")) or os.path.isfile(name):
+        raise OSError("there is no such folder")
     options: Any = {"allow_patterns": SMALL_FILES, "ignore_patterns": "*/*"}
     try:
         info = HfApi().model_info(name, revision=revision, timeout=HF_HUB_ETAG_TIMEOUT)
@@ -222,11 +224,6 @@ def open_checkpoint(name: str, revision: str | None, architecture: Architecture)
         raise InputError(
             f"model_revision is for models on the Hub, got {revision!r} with {name!r}. Omit it.",
             setting="model_revision",
-        )
-    if not is_folder and (name.startswith((".", os.sep, "~")) or os.path.isfile(folder)):
-        raise OSError(
-            f"cannot load the model {name!r}: there is no such folder. Check the name or path. "
-            f"Offline, use model_name_or_path={BUNDLED!r}."
         )
     files, commit = ModelFiles(name, revision, architecture), None
     if not is_folder:
@@ -279,11 +276,12 @@ def load_weights(checkpoint: Checkpoint, dtype: str, device: str | None) -> Any:
     if device is None or torch.device(device).type == "cpu":
         make_products_reproducible()
     files, architecture = checkpoint.weight_files, checkpoint.architecture
-    if pointers := [file.name for file in files if _is_lfs_pointer(file)]:
-        raise InputError(
-            f"{pointers[0]} of the model {checkpoint.name!r} is a pointer of Git LFS, not the "
-            "weights. Run `git lfs install` and `git lfs pull` in the clone."
-        )
+    for file in files:
+        if file.stat().st_size <= 1024 and file.read_bytes().startswith(LFS_POINTER):
+            raise InputError(
+                f"{file.name} of the model {checkpoint.name!r} is a pointer of Git LFS, not the "
+                "weights. Run `git lfs install` and `git lfs pull` in the clone."
+            )
     # Microsoft's DeBERTa checkpoints use a different name for the masked-LM head.
     legacy = getattr(checkpoint.config, "legacy", False)
     for changes in ({}, {"legacy": False}) if legacy else ({},):
@@ -367,10 +365,9 @@ class TensorCache:
     tensors: OrderedDict[Hashable, Tensor] = field(default_factory=OrderedDict)
 
     def get(self, key: Hashable) -> Tensor | None:
-        tensor = self.tensors.get(key)
-        if tensor is not None:
+        if key in self.tensors:
             self.tensors.move_to_end(key)
-        return tensor
+        return self.tensors.get(key)
 
     def put(self, key: Hashable, value: Tensor) -> Tensor:
         """Add a tensor unless it exceeds the limit by itself, and return the tensor to use."""
@@ -420,11 +417,6 @@ class ModelHolder(Generic[M]):
                 self._model = key, self.load(checkpoint, settings)
         self.cache.shrink(settings.reuse_memory)
         return self._model[1]
-
-
-def _is_lfs_pointer(file: Path) -> bool:
-    with file.open("rb") as content:
-        return content.read(len(LFS_POINTER)) == LFS_POINTER
 
 
 @contextmanager

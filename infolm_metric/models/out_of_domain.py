@@ -57,8 +57,6 @@ def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
     return weights
 
 
-def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray | None) -> int:
-    """Count texts, int64 [tokens] each, that are not English prose. 0 if `weights` is None."""
-    if weights is None:
-        return 0
+def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray) -> int:
+    """Count texts, int64 [tokens] each, that are not English prose."""
     return sum(len(ids) >= FEWEST and int(weights[ids].sum()) > MAX_EVIDENCE for ids in texts)
