@@ -14,14 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from infolm_metric.core import document_counts
 from infolm_metric.core.checks import InputError, check_value
-from infolm_metric.core.document_counts import (
-    DISTINCT,
-    check_max_length,
-    count_corpus,
-    tokenize,
-    tokenizer_fingerprint,
-)
 from infolm_metric.core.files import DAMAGE, write_text
 
 if TYPE_CHECKING:
@@ -106,7 +100,7 @@ class IDF:
             self.document_frequency + other.document_frequency,
             self.tokenizer,
             self.tokenizer_name,
-            tuple(sorted({*self.digests, *other.digests})[:DISTINCT]),
+            tuple(sorted({*self.digests, *other.digests})[: document_counts.DISTINCT]),
         )
 
     def check_tokenizer(self, fingerprint: str, name: str) -> None:
@@ -162,12 +156,12 @@ class IDF:
         >>> {word: int(table.document_frequency[i]) for i, word in enumerate(words) if i > 4}
         {'a': 4, 'cat': 3, 'sat': 1}
         """
-        fingerprint = tokenizer_fingerprint(tokenizer)
-        max_length = check_value("max_length", max_length, int | None)
-        check_max_length(max_length, tokenizer.num_special_tokens_to_add())
-        read = partial(tokenize, tokenizer, max_length=max_length, long_text="truncate")
-        key = [fingerprint, max_length, tokenizer.truncation_side if max_length else None]
-        rows = count_corpus(corpus, read, column, num_proc, key)
+        fingerprint = document_counts.tokenizer_fingerprint(tokenizer)
+        limit = check_value("max_length", max_length, int | None)
+        document_counts.check_max_length(limit, tokenizer.num_special_tokens_to_add())
+        read = partial(document_counts.tokenize, tokenizer, max_length=limit, long_text="truncate")
+        key = [fingerprint, limit, tokenizer.truncation_side if limit else None]
+        rows = document_counts.count_corpus(corpus, read, column, num_proc, key)
         return cls.from_counts(rows, tokenizer, fingerprint, str(tokenizer.name_or_path))
 
     @classmethod
@@ -194,7 +188,7 @@ class IDF:
             digests |= {*map(str, row["digests"][0])}
         if not documents:
             raise InputError("corpus is empty. Pass at least one document.")
-        sample = tuple(sorted(digests)[:DISTINCT])
+        sample = tuple(sorted(digests)[: document_counts.DISTINCT])
         return cls(documents, frequency, fingerprint, name, sample)
 
     def save(self, path: str | os.PathLike[str]) -> None:

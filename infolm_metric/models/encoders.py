@@ -24,14 +24,8 @@ from transformers import PreTrainedModel
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import ModelSettings
+from infolm_metric.models import determinism
 from infolm_metric.models.checkpoints import Checkpoint, load_weights
-from infolm_metric.models.determinism import (
-    PADDED_ROWS,
-    DeterministicLinear,
-    deterministic_inference,
-    deterministic_linear,
-    uses_onednn,
-)
 
 # Up to this length, batched matrix products are faster than fused attention on a CPU.
 SHORT = 128
@@ -59,11 +53,11 @@ class ModelWithHead:
         device, kind = model.device, model.config.model_type
         if kind not in FAMILIES or getattr(model.config, "is_decoder", False):
             check_model(model, checkpoint)
-            return cls(deterministic_linear(model), None, checkpoint, device)
+            return cls(determinism.deterministic_linear(model), None, checkpoint, device)
         # Only the heads of `model` can be used afterwards.
-        encoder = deterministic_linear(FastEncoder(model, FAMILIES[kind]))
+        encoder = determinism.deterministic_linear(FastEncoder(model, FAMILIES[kind]))
         head = heads[kind](model) if heads else nn.Identity()
-        return cls(deterministic_linear(head), encoder, checkpoint, device)
+        return cls(determinism.deterministic_linear(head), encoder, checkpoint, device)
 
 
 def run_model(
@@ -74,7 +68,7 @@ def run_model(
     A small batch is repeated until it has at least 16 tokens, because attention for a single short
     text is computed in a different order. The output may therefore have more rows than `ids`.
     """
-    times = -(-PADDED_ROWS // ids.numel())
+    times = -(-determinism.PADDED_ROWS // ids.numel())
     rows = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": token_types}
     inputs = {name: part.repeat(times, 1) for name, part in rows.items() if part is not None}
     return model(**inputs, **options, return_dict=True)
@@ -90,7 +84,7 @@ def check_model(model: PreTrainedModel, checkpoint: Checkpoint) -> None:
     ids = torch.tensor([checkpoint.tokenizer("a")["input_ids"]], device=model.device)
     try:
         model.get_input_embeddings().weight.shape  # noqa: B018
-        with deterministic_inference(model.device):
+        with determinism.deterministic_inference(model.device):
             run_model(model, ids)
     except Exception as error:
         reason = str(error).partition("\n")[0].rstrip(".")
@@ -218,10 +212,10 @@ class FastEncoder(nn.Module):
         finished: Tensor = layer.output_norm(output.add_(states))
         return finished
 
-    def _project(self, name: str, states: Tensor, layer: DeterministicLinear) -> Tensor:
+    def _project(self, name: str, states: Tensor, layer: determinism.DeterministicLinear) -> Tensor:
         """Apply a linear layer, [rows, in] -> [rows, out], and reuse the buffer `name` with MKL."""
         out = None
-        if states.device.type == "cpu" and not uses_onednn(states.dtype):
+        if states.device.type == "cpu" and not determinism.uses_onednn(states.dtype):
             out = self._buffer(name, states, layer.rule.padded(len(states)), layer.out_features)
         return layer.rule.apply(states, layer.weight, layer.bias, out)
 
