@@ -32,7 +32,6 @@ REPLACEMENTS = {
     "return_sentence_level_score": "Scorers and metrics of `evaluate` return all 'scores'.",
     "verbose": "Omit it, or pass it to Scorer.score or to compute of `evaluate`.",
     **dict.fromkeys(("num_threads", "nthreads"), "Call torch.set_num_threads instead."),
-    "tokenize_processes": "Use IDF.from_corpus(num_proc=...) for a large corpus.",
     "compute_on_cpu": "Texts always stay on the CPU. Set device='cpu' for the model.",
     "lang": "There is no default model for a language. Set model_name_or_path.",
     **dict.fromkeys(
@@ -57,12 +56,12 @@ class InputError(ValueError):
         self.setting = setting.partition("[")[0]
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_user(message: str) -> None:
     """Issue a warning at the user's line, which is the first outside of the packages in CALLERS."""
     frame, level = sys._getframe(), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in CALLERS:
         frame, level = frame.f_back, level + 1
-    warnings.warn(f"infolm: {message}", category, stacklevel=level)
+    warnings.warn(f"infolm: {message}", stacklevel=level)
 
 
 def nearest(value: object, choices: Iterable[str], every: bool = False) -> str:

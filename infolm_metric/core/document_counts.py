@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from infolm_metric.core.checks import InputError, check_whole
+from infolm_metric.core.checks import InputError, check_at_least, check_value
 from infolm_metric.core.inputs import as_list, batches, check_text, check_texts
 
 if TYPE_CHECKING:
@@ -143,8 +143,7 @@ def count_corpus(
     """
     from datasets import IterableDataset
 
-    if num_proc is not None:
-        check_whole("num_proc", num_proc)
+    check_at_least("num_proc", check_value("num_proc", num_proc, int | None), 1)
     if isinstance(corpus, Iterator):
         column, parts = "text", ({"text": part} for part in batches(corpus, DOCUMENTS_PER_ROW))
     else:

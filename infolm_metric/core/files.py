@@ -25,10 +25,7 @@ from typing import IO, Any
 from infolm_metric.core.checks import InputError
 
 # Errors while parsing damaged JSON files.
-DAMAGE = (
-    *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError),
-    *(TypeError, ValueError),
-)
+DAMAGE = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
 STANDARD_INPUT = "-"
 LONGEST = 1 << 24  # maximum characters per cell of a table

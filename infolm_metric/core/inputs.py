@@ -288,10 +288,8 @@ def as_list(name: str, values: object) -> list[Any]:
         if isinstance(values, str | bytes):
             label = f"the string {reprlib.repr(values)}"
             remedy = f"Wrap it in a list: [{reprlib.repr(values)}]"
-        elif isinstance(values, Iterable) and not isinstance(values, dict | set | frozenset):
-            # Arrays without axes and data frames have `ndim`, and data sets have `column_names`.
-            known = hasattr(values, "ndim") or hasattr(values, "column_names")
-            remedy = remedy if known else "Wrap it in list()."
+        elif isinstance(values, Iterator) or hasattr(values, "column_name"):  # a lazy column
+            remedy = "Wrap it in list()."
         raise InputError(f"{name} must be a list of strings, got {label}. {remedy}")
     for convert in ("tolist", "to_pylist"):  # arrays and series, then Arrow columns
         if hasattr(values, convert):

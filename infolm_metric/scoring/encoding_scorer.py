@@ -47,8 +47,7 @@ class EncodingScorer(ModelScorer[E]):
 
     def make_run(self, settings: E, baseline: Baseline | None) -> EncodingRun[E]:
         checkpoint = self.models.checkpoint(settings)
-        overhead = checkpoint.template.overhead
-        check_max_length(settings.max_length, overhead, checkpoint.positions)
+        check_max_length(settings.max_length, checkpoint.template.overhead, checkpoint.positions)
         if isinstance(settings.idf, IDF):
             settings.idf.check_tokenizer(checkpoint.fingerprint, checkpoint.name)
         limit = settings.max_length or checkpoint.limit
@@ -231,8 +230,7 @@ class HiddenStatesRun(EncodingRun[E]):
     def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
         """Divide pairs into chunks whose encodings fit in `CHUNK_BYTES`."""
         hidden = int(self.checkpoint.config.hidden_size)
-        truncated = self.limit is not None and self.settings.long_text == "truncate"
-        most_tokens = float(self.limit or 0) if truncated else float("inf")
+        most_tokens = (self.settings.long_text == "truncate" and self.limit) or float("inf")
         # Memory for a token's row, as a fraction of CHUNK_BYTES / CHUNK_TEXTS.
         token_size = self.dtype.itemsize * hidden * CHUNK_TEXTS / CHUNK_BYTES
         return pairs.chunks(

@@ -69,18 +69,16 @@ class NLIRun(ModelRun[N]):
 
         `pairs` are premises and hypotheses. Identical pairs are encoded once.
         """
-        settings, models = self.settings, self.scorer.models
-        model = models.model(settings)
-        distinct, labels = list(dict.fromkeys(pairs)), self.labels
+        settings, labels = self.settings, self.labels
+        model, cache = self.scorer.models.model(settings), self.scorer.models.cache
+        distinct = list(dict.fromkeys(pairs))
         sequences = join_pairs(self.checkpoint.tokenizer, distinct, self.limit)
         by_pair = dict(zip(distinct, sequences, strict=True))
-        encodings: dict[Any, Any] = {
-            pair: models.cache.get((pair, labels)) for pair in by_pair.values()
-        }
+        encodings: dict[Any, Any] = {pair: cache.get((pair, labels)) for pair in by_pair.values()}
         missing = [pair for pair, row in encodings.items() if row is None]
         probabilities = model.probabilities(missing, labels, settings.rows_per_batch)
         for pair, row in zip(missing, probabilities, strict=True):
-            encodings[pair] = models.cache.put((pair, labels), row)
+            encodings[pair] = cache.put((pair, labels), row)
         rows = torch.stack([encodings[by_pair[pair]] for pair in pairs])
         return np.asarray(rows.numpy())
 
@@ -91,9 +89,8 @@ class NLIRun(ModelRun[N]):
         return dict(zip(distinct, (text.tokens for text in tokenized), strict=True))
 
     def lengths(self, texts: Iterable[str]) -> Iterator[int]:
-        texts = list(texts)
-        tokens = self.tokens(texts)
-        return (len(tokens[text]) for text in texts)
+        tokenized = tokenize(self.checkpoint.tokenizer, list(texts), None, "window")
+        return (len(text.tokens) for text in tokenized)
 
     def check(self, pairs: Pairs) -> None:
         """Check the lengths of the pairs if long_text is "error"."""

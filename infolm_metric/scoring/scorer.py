@@ -32,16 +32,10 @@ from infolm_metric.core.checks import InputError, check_value
 from infolm_metric.core.idf import IDF, CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches, check_pairs, check_texts, iterate_pairs
 from infolm_metric.core.results import ChunkScores, Result, Summary, add_counts, warn
-from infolm_metric.core.settings import Settings
+from infolm_metric.core.settings import ModelSettings, Settings
 from infolm_metric.core.signature import Signature
-from infolm_metric.models.checkpoints import (
-    Architecture,
-    Checkpoint,
-    M,
-    ModelHolder,
-    open_checkpoint,
-    release_memory,
-)
+from infolm_metric.models import checkpoints
+from infolm_metric.models.checkpoints import Checkpoint
 
 STREAMED_PAIRS = 256  # pairs of a stream that are read and scored together
 COUNTED_PAIRS = 1024  # pairs whose documents are counted together
@@ -49,6 +43,7 @@ CHUNK_PAIRS = 256  # pairs scored at a time
 LARGEST_SCORE = 1e300  # larger scores have overflowed
 
 S = TypeVar("S", bound=Settings)
+M = TypeVar("M", bound=ModelSettings)
 
 
 class Scorer(ABC, Generic[S]):
@@ -280,12 +275,12 @@ class Scorer(ABC, Generic[S]):
 class ModelScorer(Scorer[M]):
     """Base class of scorers with a model. A metric implements `load`."""
 
-    architecture: ClassVar[Architecture]
+    architecture: ClassVar[checkpoints.Architecture]
 
     def unload(self) -> None:
         with self.lock:  # not during another thread's call
-            self.models = ModelHolder(self.open, self.load)
-            release_memory()
+            self.models = checkpoints.ModelHolder(self.open, self.load)
+            checkpoints.release_memory()
 
     @property
     def tokenizer(self) -> Any:
@@ -296,7 +291,7 @@ class ModelScorer(Scorer[M]):
     def open(self, settings: M) -> Checkpoint:
         """Open the checkpoint named in the settings."""
         name = str(settings.model_name_or_path)
-        return open_checkpoint(name, settings.model_revision, self.architecture)
+        return checkpoints.open_checkpoint(name, settings.model_revision, self.architecture)
 
     @abstractmethod
     def load(self, checkpoint: Checkpoint, settings: M) -> Any:
@@ -422,8 +417,7 @@ class Run(ABC, Generic[S]):
         stats = baselines.most_frequent(self.unrelated(references), references)
         if not all(each.bins for each in (stats or {}).values()):
             stats = None  # without a verdict
-        pairs = sum(references.values())
-        return Summary(pairs, means, self.signature, counts, stats, resumed)
+        return Summary(sum(references.values()), means, self.signature, counts, stats, resumed)
 
     def unrelated(self, counts: Iterable[int]) -> dict[int, dict[str, BaselineStats]]:
         """Look up statistics of unrelated texts by number of references and score name.
@@ -516,9 +510,7 @@ class Run(ABC, Generic[S]):
 
     def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
         """Divide pairs into chunks that fit in memory."""
-        return (
-            pairs.part(start, start + CHUNK_PAIRS) for start in range(0, len(pairs), CHUNK_PAIRS)
-        )
+        return map(Pairs.of, batches(pairs, CHUNK_PAIRS))
 
     def model_fields(self) -> dict[str, object]:
         """Return the model's signature fields."""
