@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from torch import Tensor
 from infolm_metric.infolm.masked_lm import MaskedLM
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import non_finite_error
-from infolm_metric.models.determinism import to_float64
+from infolm_metric.models.determinism import float64_device, to_float64
 from infolm_metric.models.tokenization import (
     TOKENS_PER_BATCH,
     Template,
@@ -68,14 +68,15 @@ def predictions(
     for index, text in enumerate(texts):
         pieces += split(index, text, template, limit, masked)
     rows = settings.rows_per_batch
-    parts = batches(pieces, template.mask, rows, device)
     most = rows or device_limit(TOKENS_PER_BATCH, device)
+    parts = batches(pieces, template.mask if masked else None, rows, device)
     for batch in pack(parts, attrgetter("cost"), most):
         owner = torch.cat([part.texts.repeat_interleave(part.positions.shape[1]) for part in batch])
         weights = torch.cat([part.log_weights.flatten() for part in batch])
         start = 0
         for logits in model.logits([part.ids for part in batch], [x.positions for x in batch]):
             selected = slice(start, start + len(logits))
+            logits = logits.to(float64_device(logits.device))  # for the aggregation
             yield owner[selected], weights[selected], logits
             start += len(logits)
 
@@ -121,7 +122,6 @@ class MaskedWindow:
     ids: np.ndarray  # int64 [tokens]
     positions: np.ndarray  # int64 [contexts, positions]
     log_weights: np.ndarray  # float64 [contexts, positions]
-    masked: bool = True  # if False, the positions keep their tokens
 
 
 @dataclass(frozen=True)
@@ -155,21 +155,22 @@ def split(
             positions, weights = window.positions[part], text.log_weights[window.indices[part]]
             axis = 1 if masked else 0
             positions, weights = np.expand_dims(positions, axis), np.expand_dims(weights, axis)
-            pieces.append(MaskedWindow(index, window.ids, positions, weights, masked))
+            pieces.append(MaskedWindow(index, window.ids, positions, weights))
     return pieces
 
 
 def batches(
-    pieces: Sequence[MaskedWindow], mask: int, contexts_per_batch: int | None, device: str
+    pieces: Sequence[MaskedWindow], mask: int | None, contexts_per_batch: int | None, device: str
 ) -> Iterator[Batch]:
-    """Yield batches of masked contexts of equal length, longest first, without padding."""
-    groups: dict[tuple[int, int, bool], list[MaskedWindow]] = {}
+    """Yield batches of contexts of equal length, longest first, without padding.
+
+    `mask` is the id of the mask token, or None if the positions keep their tokens.
+    """
+    groups: dict[tuple[int, int], list[MaskedWindow]] = {}
     for window in pieces:
-        key = len(window.ids), window.log_weights.shape[1], window.masked
-        groups.setdefault(key, []).append(window)
+        groups.setdefault((len(window.ids), window.positions.shape[1]), []).append(window)
     most_tokens = device_limit(TOKENS_PER_BATCH, device)
-    for key in sorted(groups, reverse=True):
-        group, (length, _, masked) = groups[key], key
+    for (length, _), group in sorted(groups.items(), key=itemgetter(0), reverse=True):
         size = contexts_per_batch or max(1, most_tokens // length)
         counts = [len(window.positions) for window in group]
         rows = torch.from_numpy(np.stack([window.ids for window in group]))
@@ -180,7 +181,7 @@ def batches(
         for start in range(0, len(owner), size):
             part = slice(start, start + size)
             ids = rows[owner[part]]
-            if masked:
+            if mask is not None:
                 ids.scatter_(1, positions[part], mask)
             cost = len(ids) if contexts_per_batch else ids.numel()
             yield Batch(ids, positions[part], log_weights[part], texts[owner[part]], cost)

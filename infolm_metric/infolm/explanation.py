@@ -9,8 +9,6 @@ from typing import NamedTuple
 from torch import Tensor
 
 from infolm_metric.core.checks import check_whole
-from infolm_metric.infolm import measures
-from infolm_metric.infolm.settings import InfoLMSettings
 
 
 @dataclass(frozen=True)
@@ -95,27 +93,3 @@ class Explanation:
         columns = self.shares[indices].tolist(), p.tolist(), q.tolist()
         rows = zip(names, *columns, (name in tokens for name in names), strict=True)
         return [TokenContribution(*row) for row in rows]
-
-
-def explain_score(
-    candidate: TextView,
-    reference: TextView,
-    settings: InfoLMSettings,
-    score: float,
-    signature: str,
-    vocabulary: list[str],
-) -> Explanation:
-    """Explain a score in terms of the distributions of both texts."""
-    (measure,) = settings.names
-    shares = measures.shares(
-        measure,
-        reference.log_distribution,
-        candidate.log_distribution,
-        symmetrize=settings.symmetrize,
-        alpha=settings.alpha,
-        beta=settings.beta,
-    )
-    total = float(shares.sum())
-    if total > 0:
-        shares *= score / total  # so that the shares add up to the reported score
-    return Explanation(measure, score, signature, candidate, reference, shares, vocabulary)

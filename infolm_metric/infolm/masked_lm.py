@@ -10,7 +10,7 @@ from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoModelForMaskedLM
 from transformers.utils import ModelOutput
 
 from infolm_metric.models.checkpoints import Architecture
-from infolm_metric.models.determinism import deterministic_inference, float64_device, row_rule
+from infolm_metric.models.determinism import deterministic_inference, row_rule
 from infolm_metric.models.encoders import Heads, ModelWithHead, run_model
 from infolm_metric.models.tokenization import device_limit
 
@@ -48,29 +48,18 @@ class MaskedLM(ModelWithHead):
         """
         ids, positions = ([group.to(self.device) for group in side] for side in (ids, positions))
         most = max(1, device_limit(LOGITS_PER_BATCH, self.device.type) // self.checkpoint.size)
-        logits: Iterator[Tensor]
         if self.encoder is None:
-            sizes = [max(1, most // masks.shape[1]) for masks in positions]
-            parts = (
-                [
-                    part
-                    for group, size in zip(side, sizes, strict=True)
-                    for part in group.split(size)
-                ]
-                for side in (ids, positions)
-            )
-            logits = map(self._full_model_logits, *parts)
-        else:
-            with deterministic_inference(self.device):
-                states = self.encoder.states_at(ids, positions)
-            logits = map(self._head_logits, states.split(most))
-        for part in logits:
-            yield part.to(float64_device(part.device))  # for the aggregation
-
-    def _head_logits(self, states: Tensor) -> Tensor:
+            for group, masks in zip(ids, positions, strict=True):
+                size = max(1, most // masks.shape[1])
+                for part in zip(group.split(size), masks.split(size), strict=True):
+                    yield self._full_model_logits(*part)
+            return
         with deterministic_inference(self.device):
-            logits: Tensor = self.model(states)
-        return logits
+            states = self.encoder.states_at(ids, positions)
+        for rows in states.split(most):
+            with deterministic_inference(self.device):
+                logits: Tensor = self.model(rows)
+            yield logits
 
     def _full_model_logits(self, ids: Tensor, positions: Tensor) -> Tensor:
         """Return logits [contexts * masks, vocab]. The head runs at `positions` only."""

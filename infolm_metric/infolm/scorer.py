@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, is_list
 from infolm_metric.core.idf import IDF
 from infolm_metric.core.inputs import Pairs, check_pairs, check_text, check_texts
 from infolm_metric.core.results import ChunkScores, Result, warn
@@ -27,7 +27,7 @@ from infolm_metric.infolm.distributions import (
     predictions,
     stored_predictions,
 )
-from infolm_metric.infolm.explanation import Explanation, TextView, explain_score
+from infolm_metric.infolm.explanation import Explanation, TextView
 from infolm_metric.infolm.masked_lm import HEADS, MASKED_LM, MaskedLM
 from infolm_metric.infolm.settings import InfoLMSettings
 from infolm_metric.models.checkpoints import Checkpoint
@@ -115,12 +115,31 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
             counts["one_token"] = sum(int(np.isfinite(x.log_weights).sum()) == 1 for x in texts)
         return counts
 
+    def explain(self, candidate: str, reference: str) -> Explanation:
+        """Score a pair with a single measure, and explain the score."""
+        result, texts = self.score_pair(candidate, reference)
+        warn(result.counts)
+        x, y = map(self.view, texts)
+        ((measure, (score,)),), settings = result.scores.items(), self.settings
+        shares = measures.shares(
+            measure,
+            y.log_distribution,
+            x.log_distribution,
+            symmetrize=settings.symmetrize,
+            alpha=settings.alpha,
+            beta=settings.beta,
+        )
+        total = float(shares.sum())
+        if total > 0:
+            shares *= score / total  # so that the shares add up to the reported score
+        vocabulary = self.checkpoint.vocabulary
+        return Explanation(measure, score, result.signature, x, y, shares, vocabulary)
+
     def view(self, text: WeightedText) -> TextView:
         """Return the predictions at all positions of a text."""
-        logits = self.logits([text])
-        log_p = log_predictions(logits[text.key[0]], self.settings.temperature)
-        (mean,) = distributions([text], stored_predictions([text], logits), self.settings).values()
-        (mean,) = interpolate([text], {text.key: mean}, self.settings.interpolation)
+        logits = self.logits([text])[text.key[0]]
+        log_p = log_predictions(logits, self.settings.temperature)
+        (mean,) = interpolate([text], self.encode([text]), self.settings.interpolation)
         tokenizer = self.checkpoint.tokenizer
         ids = text.text.tokens.tolist() or [tokenizer.mask_token_id]
         weights = torch.from_numpy(text.position_weights).to(log_p.device)
@@ -228,13 +247,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
                 f"{', '.join(settings.names)}"
             )
         with self.lock:
-            run = self._run(settings)
-            result, texts = run.score_pair(candidate, reference)
-            views = [run.view(text) for text in texts]
-        warn(result.counts)
-        ((score,),) = result.scores.values()
-        vocabulary = run.checkpoint.vocabulary
-        return explain_score(views[0], views[1], settings, score, result.signature, vocabulary)
+            return self._run(settings).explain(candidate, reference)
 
     def _run(
         self, settings: InfoLMSettings, corpus: Mapping[str, Sequence[str]] | None = None
@@ -276,15 +289,10 @@ def sweep_grid(
     Each has a single measure. They differ only in measure, parameters, temperature, interpolation
     and token weights, so each text is encoded only once.
     """
-    axes: dict[str, list[Any]] = {}
-    for name, values in lists.items():
-        if values is None:
-            continue
-        if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
-            raise InputError(f"{name}s must be a list of values, got {values!r}")
-        axes[name] = list(values)
-        if not axes[name]:
-            raise InputError(f"{name}s must contain at least one value, got {values!r}")
+    axes: dict[str, Any] = {name: values for name, values in lists.items() if values is not None}
+    for name, values in axes.items():
+        if not is_list(values) or not len(values):
+            raise InputError(f"{name}s must be a list of at least one value, got {values!r}")
     measure = changed.pop("information_measure", settings.names)
     # Start with a measure without parameters, because alpha and beta may come from the lists.
     base = settings.replace(**changed, information_measure="fisher_rao_distance")

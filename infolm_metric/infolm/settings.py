@@ -67,8 +67,8 @@ class InfoLMSettings(EncodingSettings):
             )
         check_fraction("interpolation", self.interpolation, " (0 as in the paper)")
         for name in self.names:
-            MEASURES[name].check(self.alpha, self.beta)
-            if self.interpolation == 1 and not math.isfinite(self.upper_bound(name)):
+            bound = self.upper_bound(name)  # checks alpha and beta
+            if self.interpolation == 1 and not math.isfinite(bound):
                 raise InputError(
                     f"interpolation=1 needs a measure with an upper bound, got {name} with "
                     f"symmetrize={self.symmetrize!r}. Use a smaller interpolation, "

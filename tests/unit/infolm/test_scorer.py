@@ -345,7 +345,7 @@ EXPLAIN, DISTRIBUTIONS = ("explain", "a cat", "the cat"), ("distributions",)
 
 INVALID = [
     (SWEEP, {"alphas": 0.5}, "alphas must be a list"),
-    (SWEEP, {"temperatures": []}, "temperatures must contain at least one"),
+    (SWEEP, {"temperatures": []}, "temperatures must be a list of at least one"),
     (SWEEP, {"information_measure": "alpha", "alphas": [0, 1]}, "alphas=.0, 1."),
     (SWEEP, {"idfs": "references"}, "idfs must be a list"),
     (EXPLAIN, {"information_measure": ["kl", "l1"]}, "must be a single measure"),
