@@ -266,32 +266,24 @@ class Accumulator:
         return log_sums
 
 
-def token_distribution(text: WeightedText) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct tokens of a text, int64, and their log weights, float64."""
-    tokens, owner = np.unique(text.text.tokens, return_inverse=True)
-    with np.errstate(divide="ignore"):
-        return tokens, np.log(np.bincount(owner, np.exp(text.log_weights), len(tokens)))
-
-
 def interpolate(
     texts: Sequence[WeightedText], encodings: Mapping[Any, Tensor], weight: float
 ) -> Tensor:
-    """Return log((1 - weight) p + weight m), float64 [texts, vocab]. m: see `token_distribution`.
+    """Return log((1 - weight) p + weight m), float64 [texts, vocab].
 
-    Jelinek-Mercer interpolation (Zhai and Lafferty 2004). Texts without tokens keep their p.
+    m is the distribution of a text's own tokens by their weights. Texts without tokens keep their
+    p. This is Jelinek-Mercer interpolation (Zhai and Lafferty 2004).
     """
     log_p = torch.stack([encodings[text.key] for text in texts])
     if not weight:
         return log_p
-    entries = [token_distribution(text) for text in texts]
-    sizes = np.asarray([len(tokens) for tokens, _ in entries])
-    rows = torch.from_numpy(np.arange(len(texts)).repeat(sizes)).to(log_p.device)
-    columns, log_mass = (
-        torch.from_numpy(np.concatenate(parts)).to(log_p.device)
-        for parts in zip(*entries, strict=True)
-    )
-    with np.errstate(divide="ignore"):
-        log_rest = torch.from_numpy(np.where(sizes > 0, np.log(1.0 - weight), 0.0))
-    log_p += log_rest.to(log_p.device)[:, None]
-    log_p[rows, columns] = torch.logaddexp(log_p[rows, columns], log_mass + math.log(weight))
+    for row, text in zip(log_p, texts, strict=True):
+        if not len(text.log_weights):
+            continue
+        tokens, owner = np.unique(text.text.tokens, return_inverse=True)
+        with np.errstate(divide="ignore"):  # of log 0
+            log_mass = np.log(np.bincount(owner, np.exp(text.log_weights))) + math.log(weight)
+            row += np.log(1.0 - weight)
+        index = torch.from_numpy(tokens).to(row.device)
+        row[index] = torch.logaddexp(row[index], torch.from_numpy(log_mass).to(row.device))
     return log_p

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infolm_metric.infolm import distributions
-from infolm_metric.infolm.distributions import Accumulator, batches, split
+from infolm_metric.infolm.distributions import Accumulator, batches, interpolate, split
 from infolm_metric.models.tokenization import WeightedText
 from tests.made_texts import BERT, MASK, make_text
 
@@ -71,6 +71,17 @@ def test_a_context_longer_than_a_batch_is_encoded_alone():
     (long,) = split(0, weighted([0.0] * 9000), BERT, None)
     first = next(batches([long], MASK, None, "cpu"))
     assert first.ids.shape == (1, 9002)
+
+
+# Interpolation
+
+
+def test_interpolation_does_not_depend_on_the_other_texts():
+    made = {length: make_text(list(range(length))) for length in range(1, 40)}
+    texts = [WeightedText((bytes([n]), b""), x, np.full(n, -math.log(n))) for n, x in made.items()]
+    encodings = {text.key: torch.randn(50).double().log_softmax(-1) for text in texts}
+    for row, text in zip(interpolate(texts, encodings, 0.3), texts, strict=True):
+        assert torch.equal(row, interpolate([text], encodings, 0.3)[0])
 
 
 # The weighted mean of the predictions
