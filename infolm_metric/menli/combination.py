@@ -134,10 +134,8 @@ def scaled(scores: np.ndarray, ends: ScoreRange, higher: bool = True) -> np.ndar
 
 def _check(name: str, scores: object) -> np.ndarray:
     """Check scores and return them as float64 [pairs]."""
-    try:
-        values = check_value(name, scores, tuple[float, ...])
-    except InputError as error:
-        raise InputError(f"{error}. Pass scores such as result.scores['e'].") from None
+    allowed = "a list of at least 2 scores, such as result.scores['e']"
+    values = check_value(name, scores, tuple[float, ...], allowed)
     if len(values) < 2:
-        raise InputError(f"{name} must be a list of at least 2 scores, got {scores!r:.60}")
+        raise InputError(f"{name} must be {allowed}, got {scores!r:.60}")
     return np.array(values)

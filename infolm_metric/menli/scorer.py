@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -156,10 +157,9 @@ class MENLIScorer(NLIScorer[MENLISettings]):
         """
         texts = check_texts("candidates", candidates)
         run = self.prepare(self.settings.replace(**changed))
-        assert isinstance(run, MENLIRun)
         with self.lock:
-            tokens = run.tokens(texts)
-        return super().select([text for text in texts if len(tokens[text])] or texts, **changed)
+            with_tokens = list(compress(texts, run.lengths(texts)))
+        return super().select(with_tokens or texts, **changed)
 
     def bounds(self, settings: MENLISettings, name: str) -> tuple[float, float]:
         """Return the lower and upper bounds of a formula, or 0 and 1 for a combination."""

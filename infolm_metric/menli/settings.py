@@ -89,10 +89,7 @@ class MENLISettings(NLISettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.formula is not None:
-            formula = (
-                self.formula.replace(" ", "") if isinstance(self.formula, str) else self.formula
-            )
-            names = score_names("formula", formula, {name: name for name in NLI_FORMULAS})
+            names = score_names("formula", self.formula, {name: name for name in NLI_FORMULAS})
             object.__setattr__(self, "formula", names)
         baseline = resolve_baseline(self.metric, self.combine_baseline, "combine_baseline")
         part = baseline and baseline.of_metric(self.other_name)
@@ -208,10 +205,8 @@ class MENLISettings(NLISettings):
 
     def without_reuse(self) -> MENLISettings:
         """Return these settings without its own cache and the other metric's cache."""
-        settings = super().without_reuse()
-        if isinstance(self.combine_with, Settings):  # otherwise, the other metric inherits 0 bytes
-            settings = settings.replace(combine_with=self.combine_with.without_reuse())
-        return settings
+        other = self.other and self.other.without_reuse()
+        return self.replace(combine_with=other, reuse_memory=0)
 
     def signature_fields(self) -> dict[str, object]:
         """Return the signature fields, including a combination's fields if there is one."""

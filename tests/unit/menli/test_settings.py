@@ -1,4 +1,4 @@
-"""Settings of MENLI, formulas of its probabilities, and labels of its models."""
+"""Settings of MENLI, and labels of its models."""
 
 import pytest
 
@@ -18,6 +18,7 @@ INVALID = [
     ({"task": "sumary"}, "unknown task 'sumary'. Did you mean 'summary'"),
     ({"task": "summary", "combine_baseline": "some.baseline"}, "some.baseline"),
     ({"formula": "c-e"}, "unknown formula 'c-e'. Known: 'e', '-c'"),
+    ({"formula": "e - n"}, "Did you mean 'e-n'"),
     ({"formula": ["e", 1]}, r"formula\[1\] must be .* got 1"),
     ({"nli_weight": 1.5, "combine_with": "infolm"}, "nli_weight must be between .* got 1.5"),
     ({"nli_weight": 0.3}, "nli_weight requires a combination .*combine_with"),
@@ -82,13 +83,6 @@ def test_the_model_and_the_layers_of_the_other_metric_can_be_set(tmp_path, monke
     uniform = settings.replace(combine_with=settings.other.replace(idf="references"))
     assert uniform.with_uniform_weights().other == settings.other
     assert not {"combine_model", "combine_layers"} & settings.signature_fields().keys()
-
-
-# Formulas
-
-
-def test_spaces_in_a_formula_are_ignored():
-    assert MENLISettings(formula="e - n - 2c").formula == "e-n-2c"
 
 
 # Labels
