@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.settings import EncodingSettings, IDFSetting
+from infolm_metric.core.settings import EncodingSettings, IDFSetting, setting
 
-GROUND = "sqeuclidean"  # ground cost: squared Euclidean distance
 LAYERS = (
     "a number N >= 1 (the last N hidden states), 'all', or distinct indices such as 0,3,6 or 4-4 "
     "(layer 4 alone), where 0 means the embeddings"
@@ -36,7 +35,7 @@ class BaryScoreSettings(EncodingSettings):
     metric = "baryscore"
 
     # The default is as in the authors' code.
-    layers: int | str | tuple[int, ...] = field(default=5, metadata={"allowed": LAYERS})
+    layers: int | str | tuple[int, ...] = setting(5, allowed=LAYERS)
     idf: IDFSetting = "references"
     multi_reference: Literal["min", "mean"] = "min"
 
@@ -75,7 +74,8 @@ class BaryScoreSettings(EncodingSettings):
         label = label if isinstance(label, str) else "+".join(map(str, label))
         fields = {**super().signature_fields(), "layers": label}
         rule = fields.pop("multi_reference")
-        return {**fields, "ground": GROUND, "multi_reference": rule}
+        # The cost of moving a token is the squared Euclidean distance.
+        return {**fields, "ground": "sqeuclidean", "multi_reference": rule}
 
 
 def _layers(layers: int | str | tuple[int, ...]) -> int | str | tuple[int, ...]:

@@ -58,11 +58,9 @@ class JobRecord:
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, file: Path) -> JobRecord | None:
-        """Read a record, or return None if the file does not exist."""
+    def read(cls, file: Path) -> JobRecord:
+        """Read a record written by `write`."""
         try:
-            if not file.exists():
-                return None
             record = json.loads(file.read_bytes())
             return cls(Signature.parse(record.pop("signature")), **record)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -125,7 +123,8 @@ def run_job(
     bar = partial(tqdm, unit="pair", disable=not verbose)
     with _locked(output):
         # A record without output is ignored, because its output was moved or deleted.
-        job = JobRecord.read(record) if (part.exists() or path.exists()) and not restart else None
+        resumable = record.exists() and (part.exists() or path.exists()) and not restart
+        job = JobRecord.read(record) if resumable else None
         replaceable = path.is_file() and (job or restart or path.stat().st_size == 0)
         if path.exists() and not replaceable:
             raise InputError(f"{output} exists and was not written by a job. {RESTART}")
