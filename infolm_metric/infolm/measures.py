@@ -42,9 +42,8 @@ from infolm_metric.infolm.measure_table import (
 from infolm_metric.models.determinism import to_float64
 from infolm_metric.models.tokenization import device_limit
 
-__all__ = ["Plan", "compare", "plan", "shares"]
+__all__ = ["Plan", "compare", "parameter_grid", "plan", "resolve", "shares"]
 __all__ += ["ALIASES", "MEASURES", "SYMMETRIZATIONS", "Measure", "Parameter"]
-__all__ += ["parameter_grid", "resolve"]
 __all__ += ["FORMULAS", "Formula", "kl_divergence", "alpha_divergence", "renyi_divergence"]
 __all__ += ["beta_divergence", "ab_divergence", "l1_distance", "l2_distance"]
 __all__ += ["l_infinity_distance", "fisher_rao_distance"]
