@@ -158,8 +158,8 @@ class MENLISettings(NLISettings):
         """Settings of the metric to combine with, or None.
 
         A metric selected by name uses idf=False, so that a pair's score does not depend on other
-        pairs. It inherits device, dtype, batch_size, reuse_memory, long_text="error", and the
-        bundled model if the NLI model is bundled. `combine_model` and `combine_layers` override its
+        pairs. It inherits device, dtype, batch_size, reuse_memory, long_text, and the bundled
+        model if the NLI model is bundled. `combine_model` and `combine_layers` override its
         model and layers.
 
         >>> MENLISettings(combine_with="infolm").other.idf
@@ -172,11 +172,9 @@ class MENLISettings(NLISettings):
             changes[self.layers_name] = self.combine_layers
         if not isinstance(self.combine_with, str):
             return self.combine_with and self.combine_with.replace(**changes)
-        names = ["device", "dtype", "batch_size", "reuse_memory"]
+        names = ["device", "dtype", "batch_size", "reuse_memory", "long_text"]
         if self.model_name_or_path == BUNDLED:
             names.append("model_name_or_path")
-        if self.long_text == "error":
-            names.append("long_text")
         kind = metrics.find(self.combine_with).settings_type()
         values = {"idf": False, **{name: getattr(self, name) for name in names}}
         return kind(**values | changes)
