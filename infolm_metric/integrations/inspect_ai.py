@@ -8,7 +8,7 @@ must be False, "bundled" or the path to a table. The settings are fields of `Inf
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from infolm_metric.integrations import load_sample_scorer, present_references, require
 from infolm_metric.metrics import find
@@ -20,37 +20,33 @@ with require("inspect-ai"):
 
 
 def metric_scorer(name: str) -> Callable[..., Scorer]:
-    """Return the function with which a task or `inspect score` creates a metric's scorer."""
+    """Return the function with which a task or `inspect score` creates a metric's scorer.
+
+    Inspect excludes samples with the score NaN from means.
+    """
 
     def create(**settings: object) -> Scorer:
-        return sample_scorer(name, settings)
+        metric = load_sample_scorer(name, settings)
+
+        async def score(state: TaskState, target: Target) -> Score:
+            """Run the metric in a thread. A sample without a target gets NaN."""
+            output = state.output.completion
+            references = present_references("target", target)
+            if not references:
+                reason = f"sample {state.sample_id!r} has no target, which {name} requires"
+                return Score(value=math.nan, answer=output, explanation=reason)
+            result = await anyio.to_thread.run_sync(metric.score, [output], [references])
+            metadata = {"signature": result["signature"]}
+            if result.verdicts:
+                metadata["verdict"] = result.verdicts[0]  # None if it is withheld
+            return Score(value=result[name], answer=output, metadata=metadata)
+
+        return score
 
     better = "Higher" if find(name).scorer_type().higher_is_better else "Lower"
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"Score outputs against targets with {name}. {better} is better."
     return scorer(metrics=[mean(), stderr()])(create)
-
-
-def sample_scorer(name: str, settings: Mapping[str, object]) -> Scorer:
-    """Return an Inspect scorer that runs a metric in a thread.
-
-    Samples without a target get the score NaN, which Inspect excludes from means.
-    """
-    metric_scorer = load_sample_scorer(name, settings)
-
-    async def score(state: TaskState, target: Target) -> Score:
-        output = state.output.completion
-        references = present_references("target", target)
-        if not references:
-            reason = f"sample {state.sample_id!r} has no target, which {name} requires"
-            return Score(value=math.nan, answer=output, explanation=reason)
-        result = await anyio.to_thread.run_sync(metric_scorer.score, [output], [references])
-        metadata = {"signature": result["signature"]}
-        if result.verdicts:
-            metadata["verdict"] = result.verdicts[0]  # None if it is withheld
-        return Score(value=result[name], answer=output, metadata=metadata)
-
-    return score
 
 
 infolm = metric_scorer("infolm")

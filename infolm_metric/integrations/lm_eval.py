@@ -47,20 +47,6 @@ def pass_through(references: Sequence[Any], predictions: Sequence[str], **settin
     return group, outputs[0], settings
 
 
-def document_metric(name: str) -> Callable[..., Item]:
-    """Return the function that lm-eval calls for each document. It checks the arguments."""
-
-    def check(references: Sequence[Any], predictions: Sequence[str], **settings: object) -> Item:
-        try:
-            check_one_score(load_scorer(name).settings.replace(**settings))
-            return pass_through(references, predictions, **settings)
-        except TypeError as error:
-            # After a TypeError, lm-eval retries with other arguments and hides the message.
-            raise InputError(f"{name}: {error}") from error
-
-    return check
-
-
 def check_answer(
     references: Sequence[Any], predictions: Sequence[str], **settings: Any
 ) -> dict[str, float]:
@@ -116,7 +102,7 @@ for name, metric in METRICS.items():
     if name != "answer_check":
         label, better = metric.registered_name, metric.scorer_type().higher_is_better
         register_aggregation(label)(aggregation(name))
-        _register(metric=label, aggregation=label, higher_is_better=better)(document_metric(name))
+        _register(metric=label, aggregation=label, higher_is_better=better)(pass_through)
 for name in ("answer_check", *FRACTIONS):
     better = FRACTIONS.get(name) != LIKELY_WRONG
     _register(metric=name, aggregation="nanmean", higher_is_better=better)(check_answer)

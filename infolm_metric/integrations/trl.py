@@ -145,8 +145,7 @@ def completion_text(completion: object, name: str = "completion") -> str:
 def _last_text(messages: object, name: str, roles: tuple[str | None, ...]) -> str:
     """Return a string, or the text of the last message whose role is one of `roles`."""
     if isinstance(messages, str):
-        check_text(name, messages)
-        return messages
+        return content_text(messages, name)
     if not isinstance(messages, list | tuple):
         raise InputError(
             f"{name} must be a string or a list of messages, such as "
