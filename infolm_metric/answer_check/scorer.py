@@ -16,7 +16,6 @@ from infolm_metric.answer_check.judge import Comparison, Probabilities, compare,
 from infolm_metric.answer_check.settings import AnswerCheckSettings
 from infolm_metric.answer_check.values import Agreement
 from infolm_metric.answer_check.verdict import THRESHOLDS, VERDICTS, score, verdict
-from infolm_metric.core.baselines import Baseline
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs, check_text
 from infolm_metric.core.results import ChunkScores, warn
@@ -37,7 +36,13 @@ MARKS = ".,;:!?()\"'“”’"
 class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     """A call of answer_check."""
 
-    scorer: AnswerCheckScorer
+    def __post_init__(self) -> None:
+        if not self.labels.three_way:
+            raise InputError(
+                "answer_check needs an NLI model with three labels, but "
+                f"{self.settings.model_name_or_path!r} has two labels, entailment and "
+                "not_entailment. Choose another model."
+            )
 
     def model_fields(self) -> dict[str, object]:
         """Return the signature fields of the NLI model and of math-verify."""
@@ -159,18 +164,6 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
     settings_type = AnswerCheckSettings
     run_type = AnswerCheckRun
     perfect_score_label = "a copy of the reference"
-
-    def make_run(
-        self, settings: AnswerCheckSettings, baseline: Baseline | None, **fields: Any
-    ) -> NLIRun[AnswerCheckSettings]:
-        run = super().make_run(settings, baseline, **fields)
-        if not run.labels.three_way:
-            raise InputError(
-                "answer_check needs an NLI model with three labels, but "
-                f"{settings.model_name_or_path!r} has two labels, entailment and not_entailment. "
-                "Choose another model."
-            )
-        return run
 
     def bounds(self, settings: AnswerCheckSettings, name: str) -> tuple[float, float]:
         """Return the bounds of all scores, 0 and 1."""
