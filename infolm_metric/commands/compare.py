@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
     lines = _lines(systems, len(texts), results, obstacles, arguments)
     outputs.write_report(arguments, report, lines)
     if arguments.fail_if_worse and len(texts) >= FEW_TEXTS:
-        _check_none_worse(systems, obstacles)
+        _check_none_worse(report, obstacles)
 
 
 def _score(
@@ -104,19 +104,18 @@ def _score(
     return systems, results
 
 
-def _check_none_worse(systems: Mapping[str, list[dict[str, Any]]], obstacles: str) -> None:
+def _check_none_worse(report: Mapping[str, Any], obstacles: str) -> None:
     """Raise FailedError if a system is significantly worse than the first, or has no verdict."""
     if obstacles:
         raise FailedError(f"no verdict, because of {obstacles}. See the warnings for remedies.")
     worse = [
         f"{row['system']} by {name}"
-        for name, rows in systems.items()
+        for name, rows in report["systems"].items()
         for row in rows
         if row["verdict"] == "worse"
     ]
     if worse:
-        first = next(iter(systems.values()))[0]["system"]
-        raise FailedError(f"significantly worse than {first}: {', '.join(worse)}")
+        raise FailedError(f"significantly worse than {report['against']}: {', '.join(worse)}")
 
 
 def _check_count(texts: int, arguments: argparse.Namespace) -> None:

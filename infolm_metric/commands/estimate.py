@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     if columns:
         _check_scores(ratings)
     grids, results = score_ratings(settings, ratings, arguments)
-    means, differences = _estimate(ratings, grids or ratings.metrics)
+    scores = grids or ratings.metrics
+    means, differences = (_estimate(ratings, scores, size) for size in (1, 2))
     _warn_of_few([result.rated for *_, result in means + differences])
     report = {**_report(means, differences), "metrics": outputs.describe_metrics(results)}
     lines = [*_lines(means, differences), *outputs.signature_lines(results, arguments)]
@@ -81,15 +82,12 @@ def _check_scores(ratings: Ratings) -> None:
         )
 
 
-def _estimate(
-    ratings: Ratings, grids: Mapping[str, np.ndarray]
-) -> tuple[list[Estimate], list[Estimate]]:
-    """Estimate the means of systems and their differences."""
+def _estimate(ratings: Ratings, grids: Mapping[str, np.ndarray], size: int) -> list[Estimate]:
+    """Estimate the mean of each system, or the difference of each two systems if `size` is 2."""
     from infolm_metric.meta_evaluation import estimate_mean
 
     systems = ratings.systems or ("all texts",)
-    rows = range(len(systems))
-    subjects = [*combinations(rows, 1), *combinations(rows, 2)]
+    subjects = list(combinations(range(len(systems)), size))
     estimates: list[Estimate] = []
     for criterion, subject, metric in product(ratings.human, subjects, grids):
         sides = [np.atleast_2d(grid) for grid in (ratings.human[criterion], grids[metric])]
@@ -97,8 +95,7 @@ def _estimate(
         present = ~np.isnan(scores)  # a system may have no row for a sample
         estimate = estimate_mean(human[present], scores[present])
         estimates.append((tuple(systems[row] for row in subject), criterion, metric, estimate))
-    means = [row for row in estimates if len(row[0]) == 1]
-    return means, [row for row in estimates if len(row[0]) == 2]
+    return estimates
 
 
 def _warn_of_few(counts: list[int]) -> None:

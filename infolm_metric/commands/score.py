@@ -287,15 +287,14 @@ def _meaning(scorer: Scorer[S], name: str) -> str:
 def _verdict(scorer: Scorer[S], name: str, result: Summary) -> str:
     """Compare the mean score with the baseline."""
     assert result.baseline
-    stats, higher, counts = result.baseline[name], scorer.higher_is_better, dict(result.counts)
-    identical = counts.get("identical") == result.pairs
-    verdict = Verdict.COPY if identical else Verdict.of(result.percentile(name))
+    stats, counts = result.baseline[name], dict(result.counts)
     if stats.source != PACKAGE:  # the user's own texts may come from the same template
         counts["few_weighted"] = 0
     if obstacles := verdict_obstacles(counts):
         return f"no verdict, because of {', '.join(obstacles)}"
-    if verdict == Verdict.COPY:
-        return str(verdict)
+    if counts.get("identical") == result.pairs:
+        return str(Verdict.COPY)
+    verdict = Verdict.of(result.percentile(name))
     # MENLI differs: a candidate that is entailed by its reference is usually correct.
-    close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not higher
+    close = verdict in (Verdict.FAR_CLOSER, Verdict.CLOSER) and not scorer.higher_is_better
     return f"{verdict} unrelated texts{' (close does not mean correct)' if close else ''}"
