@@ -73,16 +73,9 @@ def build(demo: gr.Blocks, metric: str) -> None:
             for updates in function(*values[:-1]):
                 yield {**updates, snapshot: values[-1]}
 
-        event = gr.on(
-            triggers,
-            answer_with_snapshot,
-            [opened, *inputs, snapshot],
-            [shown, why, opened, *controls, snapshot],
-            js=SEND,
-            trigger_mode="always_last",
-            api_visibility="private",
-            show_progress="hidden",
-        )
+        sent, changed = [opened, *inputs, snapshot], [shown, why, opened, *controls, snapshot]
+        options = QUIET | {"js": SEND, "queue": True, "trigger_mode": "always_last"}
+        event = gr.on(triggers, answer_with_snapshot, sent, changed, **options)
         js = f"if (snapshot !== infolm.texts(all)) return {cleared}; {after}; return [];"
         js = f"(snapshot, ...all) => {{ {js} }}"
         event.then(None, [snapshot, *inputs], [shown, why], js=js, **QUIET)

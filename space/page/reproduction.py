@@ -39,9 +39,8 @@ def command_of(answers: Iterable[Any], measures: Sequence[str] = ()) -> str:
         flag = f"--{FLAGS.get(name, name).replace('_', '-')}"
         values = value if isinstance(value, list) else ["none" if value is False else value]
         flags += [f"{flag}={each}" for each in values]
-    return shlex.join(
-        ["infolm", "score", *flags, "--", answers[0].candidate, *answers[0].references]
-    )
+    texts = [answers[0].candidate, *answers[0].references]
+    return shlex.join(["infolm", "score", *flags, "--", *texts])
 
 
 def _changed_settings(answer: Any, measures: Sequence[str] = ()) -> dict[str, Any]:

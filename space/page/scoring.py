@@ -216,12 +216,11 @@ def score_by_all(
     """Return the API's answer for each metric, or its "error" if it cannot score the texts."""
     by_metric = divide_settings(settings)
     check_texts(candidate, references)  # errors that concern all metrics are raised
-    results = dict(compare_by_all(candidate, references, by_metric))  # the last updates
+    updates = compare_by_all(candidate, references, by_metric)
+    results: dict[str, Any] = by_metric | dict(updates)  # the last ones, in the order of METRICS
     return [
-        x.as_dict()
-        if isinstance(x := results[metric], Answer)
-        else {"metric": metric, "error": str(x)}
-        for metric in by_metric
+        x.as_dict() if isinstance(x, Answer) else {"metric": metric, "error": str(x)}
+        for metric, x in results.items()
     ]
 
 

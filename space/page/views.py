@@ -24,9 +24,8 @@ DIRECTIONS = {
 # sentence pairs, by 83% of the pairs that differ in a negation, and by 81% of the pairs that differ
 # in a number.
 CONTRADICTION = 0.8
-ENGLISH = IDF.load(
-    BUNDLED_FOLDER / "idf.json"
-).weights  # IDF of the vocabulary of the bundled models
+# IDF of the vocabulary of the bundled models.
+ENGLISH = IDF.load(BUNDLED_FOLDER / "idf.json").weights
 FUNCTION_WORDS = 2.0  # IDF in English texts up to which words are not shown: "an", "as", "on"
 SHOWN_WORDS = 8  # predicted words shown per text
 GUESSES = 5  # predicted words shown per masked token
@@ -75,11 +74,10 @@ def _draw_measures(answer: Any) -> str:
     scores = run.score(Pairs([answer.candidate], [[*answer.references]])).scores
     rows = []
     for name, measure in MEASURES.items():
-        values = {x.name: getattr(settings, x.name) for x in measure.parameters}
         cells = problems.get(name) or [
             number(scores[name][0]),
             f"{bounds[name]:.4g}".replace("inf", "∞"),
-            ", ".join(f"{key} = {value:g}" for key, value in values.items()),
+            ", ".join(f"{x.name} = {getattr(settings, x.name):g}" for x in measure.parameters),
         ]
         rows.append([f"{TEXTS['measures'].get(name, name)} ({name})", *cells])
     columns = ["measure", "value", "worst", "parameters"]
