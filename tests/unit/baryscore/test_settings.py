@@ -29,7 +29,7 @@ def test_layers_may_be_a_number_all_or_indices(layers, indices, signature_field)
 
 
 INVALID_LAYERS = [0, -1, 2.5, "", "al", "-4", "4-", "1-4-6", "6-4", "0,6-4", "1,1", "1,0-2", []]
-INVALID_LAYERS += [[1, 1], [-1], np.array([[4]]), {4}, True]
+INVALID_LAYERS += [[1, 1], [-1], {4}, True]
 
 
 @pytest.mark.parametrize("layers", INVALID_LAYERS, ids=str)
@@ -43,6 +43,8 @@ def test_messages_about_invalid_layers_show_every_form(layers):
 def test_indices_must_be_whole_numbers():
     with pytest.raises(InputError, match=r"layers\[1\] must be a whole number, got '2'"):
         BaryScoreSettings(layers=[1, "2"])
+    with pytest.raises(InputError, match=r"layers\[0\] must be a whole number, got array"):
+        BaryScoreSettings(layers=np.array([[4]]))
 
 
 INDICES = [(2, 4, (2, 3)), (4, 4, (0, 1, 2, 3)), ("all", 3, (0, 1, 2)), ((0, 6), 7, (0, 6))]
