@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from torch import Tensor
 
-from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs
+from infolm_metric.baryscore.transport import WeightedPoints, best_plan, costs, silent_solver
 from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.scoring.encoding_scorer import EncodedText
 
@@ -107,7 +107,8 @@ def explain_score(
         plan[block] = np.diag(clouds[0].weights)
         np.fill_diagonal(distances, 0.0)
     else:
-        plan[block] = best_plan(clouds[0].weights, clouds[1].weights, distances[block])
+        with silent_solver():
+            plan[block] = best_plan(clouds[0].weights, clouds[1].weights, distances[block])
     views = []
     for text, cloud in zip(texts, clouds, strict=True):
         tokens = list(compress(text.tokens, has_point(text.weighted.text)))

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,8 +19,12 @@ from infolm_metric.baryscore import transport
 from infolm_metric.baryscore.explanation import Explanation, explain_score, token_points
 from infolm_metric.baryscore.settings import BaryScoreSettings
 from infolm_metric.baryscore.transport import WeightedPoints
-from infolm_metric.models.tokenization import WeightedText
-from infolm_metric.scoring.encoding_scorer import Encodings, HiddenStatesRun, HiddenStatesScorer
+from infolm_metric.scoring.encoding_scorer import (
+    Encodings,
+    HiddenStatesRun,
+    HiddenStatesScorer,
+    Texts,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +41,24 @@ class BaryScoreRun(HiddenStatesRun[BaryScoreSettings]):
         units = (torch.nn.functional.normalize(rows.double(), dim=-1) for rows in states)
         return functools.reduce(torch.add, units) / len(states)
 
-    def compare_pair(
-        self, x: WeightedText, y: WeightedText, encodings: Encodings
-    ) -> dict[str, float]:
-        """Return the minimum transport cost. Identical texts score 0, regardless of rounding."""
-        if x.key == y.key:
-            return {self.settings.metric: 0.0}
-        clouds = (
-            WeightedPoints.of(token_points(text.text, encodings[text.key[0]]), text.log_weights)
-            for text in (x, y)
-        )
-        return {self.settings.metric: transport.squared_distance(*clouds)}
+    def compare(
+        self, candidates: Texts, references: Texts, encodings: Encodings
+    ) -> dict[str, np.ndarray]:
+        """Compute the minimum transport costs, float64 [pairs], once per distinct pair."""
+        clouds = {
+            text.key: WeightedPoints.of(
+                token_points(text.text, encodings[text.key[0]]), text.log_weights
+            )
+            for text in {text.key: text for text in (*candidates, *references)}.values()
+        }
+        pairs = [(x.key, y.key) for x, y in zip(candidates, references, strict=True)]
+        # Identical texts score exactly 0, regardless of rounding.
+        with transport.silent_solver():
+            distances = {
+                (x, y): 0.0 if x == y else transport.squared_distance(clouds[x], clouds[y])
+                for x, y in dict.fromkeys(pairs)
+            }
+        return {self.settings.metric: np.asarray([distances[pair] for pair in pairs])}
 
 
 class BaryScorer(HiddenStatesScorer[BaryScoreSettings]):

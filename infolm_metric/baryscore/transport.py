@@ -11,6 +11,8 @@ import functools
 import os
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,7 @@ import torch
 WARNINGS_LOCK = threading.Lock()  # `warnings.catch_warnings` is not thread-safe
 LARGEST_COST = 4.0  # squared diameter of the unit ball
 ITERATIONS = 1_000_000
+UNUSED_BACKENDS = ("TENSORFLOW", "JAX", "CUPY")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +67,7 @@ def best_plan(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> np.ndarray:
     if min(cost.shape) == 1:  # only one plan exists
         return np.outer(a, b)
     unused = {"center_dual": False, "check_marginals": False}
-    with WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):  # they are also in the log
-        plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True, **unused)
+    plan, log = solver().emd(a, b, cost, numItermax=ITERATIONS, log=True, **unused)
     if log["warning"] is None:
         return np.asarray(plan)
     return linear_program(a, b, cost)
@@ -97,10 +99,17 @@ def squared_distance(x: WeightedPoints, y: WeightedPoints) -> float:
     return float((best_plan(x.weights, y.weights, cost) * cost).sum())
 
 
+@contextmanager
+def silent_solver() -> Iterator[None]:
+    """Suppress POT's warnings, which are also in its log."""
+    with WARNINGS_LOCK, warnings.catch_warnings(action="ignore"):
+        yield
+
+
 @functools.cache
 def solver() -> Any:
     """Import POT without its unused backends, which would take seconds to import."""
-    names = [f"POT_BACKEND_DISABLE_{name}" for name in ("TENSORFLOW", "JAX", "CUPY")]
+    names = [f"POT_BACKEND_DISABLE_{name}" for name in UNUSED_BACKENDS]
     environment = {name: os.environ[name] for name in names if name in os.environ}
     os.environ.update(dict.fromkeys(names, "1"))
     try:

@@ -45,13 +45,15 @@ class Explanation:
     candidate: list[Match]
     reference: list[Match]
 
+    def _scores(self) -> str:
+        return ", ".join(f"{name} {score:.6g}" for name, score in self.scores.items())
+
     def __repr__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
         """Yield lines with the scores and each text's least similar tokens."""
-        scores = ", ".join(f"{name} {score:.6g}" for name, score in self.scores.items())
-        yield f"bertscore: {scores}. Least similar tokens and their best matches:"
+        yield f"bertscore: {self._scores()}. Least similar tokens and their best matches:"
         for side in ("candidate", "reference"):
             matches: list[Match] = sorted(getattr(self, side), key=lambda match: match.similarity)
             for one in matches[:5]:

@@ -25,6 +25,7 @@ from infolm_metric.scoring.encoding_scorer import (
     Encodings,
     HiddenStatesRun,
     HiddenStatesScorer,
+    Texts,
 )
 
 
@@ -42,12 +43,18 @@ class BERTScoreRun(HiddenStatesRun[BERTScoreSettings]):
         (rows,) = states
         return torch.nn.functional.normalize(rows.float(), dim=-1)
 
-    def compare_pair(
-        self, x: WeightedText, y: WeightedText, encodings: Encodings
-    ) -> dict[str, float]:
-        """Return F1, precision and recall of a candidate `x` and a reference `y`."""
-        values = similarities(encodings[x.key[0]], encodings[y.key[0]])
-        return dict(zip(SCORES, pair_scores(x, y, values), strict=True))
+    def compare(
+        self, candidates: Texts, references: Texts, encodings: Encodings
+    ) -> dict[str, np.ndarray]:
+        """Compute the requested scores, float64 [pairs], once for identical pairs."""
+        pairs = {(x.key, y.key): (x, y) for x, y in zip(candidates, references, strict=True)}
+        scores = {
+            keys: pair_scores(x, y, similarities(encodings[x.key[0]], encodings[y.key[0]]))
+            for keys, (x, y) in pairs.items()
+        }
+        rows = [scores[x.key, y.key] for x, y in zip(candidates, references, strict=True)]
+        columns = dict(zip(SCORES, np.asarray(rows).T, strict=True))
+        return {name: columns[name] for name in self.settings.names}
 
 
 class BERTScorer(HiddenStatesScorer[BERTScoreSettings]):

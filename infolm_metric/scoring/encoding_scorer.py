@@ -206,7 +206,7 @@ class HiddenStatesScorer(EncodingScorer[E]):
 class HiddenStatesRun(EncodingRun[E]):
     """A run that encodes each text as a tensor [tokens, hidden], stored by token ids.
 
-    A metric implements `layer_indices`, `combine` and `compare_pair`.
+    A metric implements `layer_indices` and `combine`, and `compare` of `EncodingRun`.
 
     Attributes:
         layers: indices of the hidden states that `combine` reduces. 0 means the embeddings.
@@ -226,22 +226,6 @@ class HiddenStatesRun(EncodingRun[E]):
     @abstractmethod
     def combine(self, states: Sequence[Tensor]) -> Tensor:
         """Combine the states of the layers, [rows, hidden] each, into rows of encodings."""
-
-    @abstractmethod
-    def compare_pair(
-        self, x: WeightedText, y: WeightedText, encodings: Encodings
-    ) -> Mapping[str, float]:
-        """Score a candidate `x` against a reference `y`. Return scores by name."""
-
-    def compare(
-        self, candidates: Texts, references: Texts, encodings: Encodings
-    ) -> dict[str, np.ndarray]:
-        """Compute the requested scores, float64 [pairs], once for identical pairs."""
-        pairs = list(zip(candidates, references, strict=True))
-        distinct = {(x.key, y.key): (x, y) for x, y in pairs}
-        scores = {keys: self.compare_pair(*pair, encodings) for keys, pair in distinct.items()}
-        rows = [scores[x.key, y.key] for x, y in pairs]
-        return {name: np.asarray([row[name] for row in rows]) for name in self.settings.names}
 
     def chunks(self, pairs: Pairs) -> Iterator[Pairs]:
         """Divide pairs into chunks whose encodings fit in `CHUNK_BYTES`."""
