@@ -192,7 +192,10 @@ def _agree(answer: Item, reference: Item) -> bool:
 
 
 def _factors(answer: Number, reference: Number) -> list[Fraction]:
-    """Return ratios of the units, if there are two, and of percent to fractions and of scales."""
+    """Return the factors that may convert the answer's value to the reference's.
+
+    They come from units, percent and scales. There are none if the units have other dimensions.
+    """
     factor = Fraction(1)
     if answer.unit and reference.unit:
         if answer.unit.dimensions != reference.unit.dimensions:

@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _score(
     settings: Sequence[Settings], texts: Sequence[Sequence[str]], arguments: argparse.Namespace
 ) -> tuple[dict[str, list[dict[str, Any]]], list[Result]]:
-    """Score all systems with each metric, and return the rows of each score, and the results.
+    """Score all systems with each metric. Return report rows by score name, and the results.
 
     Each row of `texts` contains the texts of all systems, followed by the references.
     """

@@ -46,7 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
         texts = check_texts(f"{where}: {arguments.candidates_column!r}", candidates, least=1)
         rows.append((row, texts))
     if not rows:
-        raise InputError(f"{arguments.file} has no rows. Add one row per list of candidates.")
+        name = files.label(arguments.file)
+        raise InputError(f"{name} has no rows. Add one row per list of candidates.")
     scorer = options.make_scorer(settings)
     lines = (files.json_line({**row, "selected": scorer.select(texts)}) for row, texts in rows)
     outputs.write(lines, arguments.output)

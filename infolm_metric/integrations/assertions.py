@@ -102,7 +102,7 @@ def assert_not_worse(
     changed = scorer.settings.replace(**settings)
     check_one_score(changed)
     if "candidates" in changed.idf_sides:
-        raise InputError("idf must not be 'separate', because scores would not be comparable")
+        raise InputError("idf must not be 'separate'. Use idf='references', idf=False or a table.")
     pairs = check_pairs([*systems[0], *systems[1]], groups * 2)
     result = score_systems(scorer, changed, pairs, len(groups))[1]
     scores = result.scores[changed.names[0]]

@@ -63,8 +63,8 @@ def register(modules_cache: str | os.PathLike[str] | None = None) -> dict[str, P
     except OSError as error:
         raise OSError(
             f"cannot write the module scripts to the folder {str(root)!r}: "
-            f"{error.strerror or error}. Set HF_MODULES_CACHE to a writable folder, or HF_HOME for "
-            "all Hugging Face caches."
+            f"{error.strerror or error}. Choose a writable folder: modules_cache in Python, or the "
+            "variable HF_MODULES_CACHE, or HF_HOME for all Hugging Face caches."
         ) from error
 
 

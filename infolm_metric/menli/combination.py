@@ -134,7 +134,7 @@ def scaled(scores: np.ndarray, ends: ScoreRange, higher: bool = True) -> np.ndar
 
 def _check(name: str, scores: object) -> np.ndarray:
     """Check scores and return them as float64 [pairs]."""
-    allowed = "a list of at least 2 scores, such as result.scores['e']"
+    allowed = "a list of at least 2 scores, such as result.scores['e'] of MENLI"
     values = check_value(name, scores, tuple[float, ...], allowed)
     if len(values) < 2:
         raise InputError(f"{name} must be {allowed}, got {scores!r:.60}")

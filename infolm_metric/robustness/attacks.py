@@ -152,7 +152,10 @@ def swap_letters(text: str, random: Random) -> str | None:
 
 
 def replace_numbers(text: str, random: Random) -> str | None:
-    """Replace each distinct number with another number in the same form. Keep "1" before a noun."""
+    """Replace each distinct number with another number in the same form.
+
+    Keep "1" before a noun, years, dates and other numbers that `find_numbers` leaves out.
+    """
     numbers = grammar.find_numbers(text)
     spellings = dict.fromkeys(number[0] for number in numbers)
     replacements = {number: _draw_number(number, random) for number in spellings}

@@ -42,6 +42,10 @@ def read_pairs(path: str, metric: str) -> tuple[list[Row], Pairs]:
     for (where, row), (text, group) in zip(rows, pairs, strict=True):
         check_new_columns(where, row, [PAIR, metric, "verdict"])
         limits.check_group(where, group, [text, *group])
+    tokens = dict(zip(pairs.texts, FILES.call(token_counts, [*pairs.texts]), strict=True))
+    for (where, _), (text, group) in zip(rows, pairs, strict=True):
+        most = max(tokens[part] for part in (text, *group))
+        limits.at_most(f"a text in {where} has {{}} tokens", most, limits.FILE_TOKENS)
     return rows, pairs
 
 
@@ -57,8 +61,6 @@ def scored_file(
         rows, pairs = read_pairs(path, metric)
     except InputError as error:  # hide the path on the server
         raise InputError(str(error).replace(path, PurePath(path).name)) from None
-    counts = FILES.call(token_counts, [*pairs.texts])
-    limits.at_most("a text in the file has {} tokens", max(counts), limits.FILE_TOKENS)
     result = FILES.call(score_pairs, metric, pairs, settings)
     columns = {metric: result["scores"]}
     if "verdicts" in result:

@@ -25,17 +25,16 @@ MAX_RUNNING = 16  # requests that wait for a worker
 CACHE_SECONDS = 3600  # until uploads and downloads are deleted
 
 
-def at_most(template: str, count: int, limit: int, remedy: str = "Shorten it.") -> None:
+def at_most(template: str, count: int, limit: int, remedy: str = "Shorten the text.") -> None:
     """Raise InputError if `count` exceeds `limit`.
 
     >>> at_most("the candidate has {} tokens", 65, 64)
     Traceback (most recent call last):
-    infolm_metric.InputError: the candidate has 65 tokens, but at most 64 are allowed. Shorten it.
+    infolm_metric.InputError: the candidate has 65 tokens, but at most 64 are allowed. Shorten ...
     """
     if count > limit:
-        raise InputError(
-            f"{template.format(f'{count:,}')}, but at most {limit:,} are allowed. {remedy}"
-        )
+        found = template.replace("{}", f"{count:,}")
+        raise InputError(f"{found}, but at most {limit:,} are allowed. {remedy}")
 
 
 def check_group(position: str, references: Sequence[str], texts: Sequence[str]) -> None:
@@ -45,8 +44,9 @@ def check_group(position: str, references: Sequence[str], texts: Sequence[str]) 
         at_most(f"a text in {position} has {{}} characters", len(text), CHARACTERS)
 
 
-def check_tokens(counts: Sequence[int], limit: int, remedy: str = "Shorten it.") -> None:
+def check_tokens(counts: Sequence[int], limit: int, remedy: str = "Shorten the text.") -> None:
     """Check the token counts of candidate and references against the limits."""
     at_most("the candidate has {} tokens", counts[0], limit, remedy)
     at_most("a reference has {} tokens", max(counts[1:]), limit, remedy)
-    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, remedy)
+    remove = "Shorten or remove references."
+    at_most("the references have {} tokens together", sum(counts[1:]), 2 * limit, remove)

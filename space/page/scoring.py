@@ -147,7 +147,7 @@ def plan_job(
     group, counts = check_texts(candidate, references)
     if metric == "infolm" and settings.get("masking") != "none":
         limit = limits.INFOLM_TOKENS[settings["model_name_or_path"]]
-        remedy = "Shorten it, or set masking='none', which computes another metric."
+        remedy = "Shorten the text, or set masking='none', which computes another metric."
         limits.check_tokens(counts, limit, remedy)
         worker = LONG if max(counts) > limits.SHORT_TOKENS else SHORT
     job = metric, candidate, tuple(group), tuple(settings.items())

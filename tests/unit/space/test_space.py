@@ -568,7 +568,7 @@ INVALID_FILES = [
     ("a.csv", "prediction,reference,infolm\na,b,1\n", "column 'infolm' already exists"),
     ("a.csv", "prediction,reference\n" + "a,b\n" * 101, "101 rows or more, but at most 100"),
     ("a.csv", f"prediction,reference\na,{'b ' * 1600}\n", "a.csv, line 2 has 3,200 characters"),
-    ("a.csv", "prediction,reference\na," + "b " * 80 + "\n", "a text in the file has 82 tokens"),
+    ("a.csv", "prediction,reference\na," + "b " * 80 + "\n", "a.csv, line 2 has 82 tokens"),
 ]
 
 
