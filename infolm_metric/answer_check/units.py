@@ -28,7 +28,7 @@ PREFIX_WORDS = {"kilo": 3, "mega": 6, "giga": 9, "centi": -2, "milli": -3, "micr
 PART = re.compile(
     r"[\s-]?(?P<by>/|\bper |[*·⋅×])?\s?"
     r"(?P<name>°?[^\W\d_]{1,14}|[°%$¢€£¥′″])"
-    r"(?:\^?[({]?(?P<power>-?[1-9])[)}]?(?![\w.]))?"
+    r"(?:(?:\s?\^\s?|\s(?=-\d))?[({]?(?P<power>-?[1-9])[)}]?(?![\w.]))?"
 )
 
 
@@ -76,9 +76,9 @@ def read_unit(text: str, start: int) -> tuple[Unit | None, int]:
     """
     factor, dimensions, end = Fraction(1), Counter[str](), start
     while part := PART.match(text, end):
-        unit = find_unit(part["name"])
-        joins = part["by"] if end == start else part["by"] or part["power"]
-        if unit is None or bool(joins) == (end == start):
+        unit, first = find_unit(part["name"]), end == start
+        is_word = part["name"] in ("a", "in", "A", "min") and not first  # of a sentence
+        if unit is None or (part["by"] and first) or (is_word and not part["by"]):
             break
         power = int(part["power"] or 1)
         power *= -1 if part["by"] in ("/", "per ") else 1

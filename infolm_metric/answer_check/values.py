@@ -69,7 +69,7 @@ CHOSEN = re.compile(
 )
 ASSIGNED = re.compile(r"(?:^|(?<=[\s,;]))[^\W\d](?:_\w|\([a-z]\))?\s?=\s?(?=\S)")
 APPROXIMATE = re.compile(r"(?i)[~≈]|\b(?:an?|the|about|approximately|around|and|or|to|from)\b")
-SYMBOLS = re.compile(r"[^\w\s().,;:!?\"“”‘’°%$€£¥{}~≈×*]")
+SYMBOLS = re.compile(r"[^\w\s().,;:!?\"“”‘’°%$€£¥{}~≈×·⋅*]")
 
 
 class Agreement(StrEnum):
@@ -99,7 +99,7 @@ class Number:
 
 
 class Date(NamedTuple):
-    """A date with the name of a month."""
+    """A date whose month is written as a name or an abbreviation. None if a part is missing."""
 
     year: int | None
     month: int
@@ -127,8 +127,9 @@ def compare_values(answer: str, reference: str) -> Agreement:
         return Agreement.MISMATCH
     formulas = is_formula(answer), is_formula(reference)
     second = _numeric_value(reference, plain[1])
-    units = [x for x in _items(plain[0]) if isinstance(x, Number) and x.unit]
-    if not any(formulas) or (second and second.unit and units):  # math-verify ignores units
+    units = [x.unit.dimensions for x in _items(plain[0]) if isinstance(x, Number) and x.unit]
+    # math-verify ignores units such as kJ/mol.
+    if not any(formulas) or (second and second.unit and second.unit.dimensions in units):
         return _compare_items(*plain)
     first = _numeric_value(answer, plain[0])
     if first and second:

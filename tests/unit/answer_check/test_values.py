@@ -57,7 +57,8 @@ VALUES = [
     ("5 mW", "5 MW", X),
     ("The enthalpy is -48 J/mol.", "-48 kJ/mol", X),
     ("0.0597 W/m^2", "0.06 watt/meter^2", M),
-    ("2 kg·m/s", "2 N*s", M),
+    ("2 kg m/s", "2 N*s", M),
+    ("2 kg·m/s", "2 kg m/s", M),
     ("6 feet 1 inch", "6ft 1in", M),
     ("5 km (3 miles)", "3 km", X),
     ("BRCA1", "BRCA2", X),
@@ -110,7 +111,8 @@ FORMULAS = [
     (r"\(\frac{3}{16\pi}\)", "0.06", M),
     ("f(n) = n^3", "$f(n)=n^{2}$", X),
     ("x^2+x+2=0", "x^2+x+1=0", N),  # neither has a real solution
-    ("152.58 J K^{-1} mol^{-1}", "152.67 J K^-1 mol^-1", N),
+    ("152.58 J K<sup>-1</sup> mol<sup>-1</sup>", "152.67 J K^-1 mol^-1", N),
+    ("8.314 J/(mol·K)", "8.314 J K^-1 mol^-1", M),
 ]
 
 
