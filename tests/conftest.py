@@ -2,7 +2,7 @@
 
 Each worker of pytest-xdist is a process with its own caches, temporary folders, models and Space.
 
-The environment is set before test modules import libraries that read it at import.
+The environment is set first, because conftest.py files in folders import libraries that read it.
 """
 
 import functools
@@ -22,7 +22,16 @@ import pytest
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 UNSET = ("HF_DATASETS_CACHE", "HF_METRICS_CACHE", "HF_MODULES_CACHE")
 UNSET += ("INFOLM_MODEL", "INFOLM_NLI_MODEL")
+HOME = tempfile.mkdtemp(prefix="infolm-tests-")
 
+# Keep the libraries off the network and away from the user's caches and settings.
+os.environ.update(ENVIRONMENT, HF_HOME=HOME)
+for variable in UNSET:
+    os.environ.pop(variable, None)
+# Workers that each use all cores would slow each other down. The process that starts the workers
+# must not set this variable, because they would inherit it.
+if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // int(workers))))
 
 # Tests may be slow on a busy machine, and their fixtures do not change between examples.
 hypothesis.settings.register_profile(
@@ -35,17 +44,7 @@ hypothesis.settings.load_profile("infolm")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the libraries off the network and away from the user's caches and settings."""
-    home = tempfile.mkdtemp(prefix="infolm-tests-")
-    config.add_cleanup(functools.partial(shutil.rmtree, home, ignore_errors=True))
-    os.environ.update(ENVIRONMENT, HF_HOME=home)
-    for name in UNSET:
-        os.environ.pop(name, None)
-    # Workers that each use all cores would slow each other down. The process that starts the
-    # workers must not set this variable, because they would inherit it.
-    if workers := os.environ.get("PYTEST_XDIST_WORKER_COUNT"):
-        threads = max(1, (os.cpu_count() or 1) // int(workers))
-        os.environ.setdefault("OMP_NUM_THREADS", str(threads))
+    config.add_cleanup(functools.partial(shutil.rmtree, HOME, ignore_errors=True))
 
 
 @pytest.fixture(scope="session")
