@@ -71,7 +71,9 @@ def add_options(parser: Parser) -> None:
     outputs.add_short_signature(group)
     text = "rescale scores with FILE (infolm baseline) or the package's baseline, after the texts"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
-    score_input.add_datasets(parser.add_argument_group("columns and data sets"))
+    group = parser.add_argument_group("columns and data sets")
+    options.add_columns(group)
+    options.add_names(group, score_input.DATASET_OPTIONS)
     running = parser.add_argument_group("running")
     add = running.add_argument
     add("--restart", action="store_true", help="discard an existing job and start over")

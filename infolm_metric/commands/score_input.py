@@ -31,11 +31,6 @@ def add_texts(group: options.Group) -> None:
     add("--data", metavar="FILE", help="table, or - for JSON Lines from standard input")
 
 
-def add_datasets(group: options.Group) -> None:
-    options.add_columns(group)
-    options.add_names(group, DATASET_OPTIONS)
-
-
 def parse_source(arguments: argparse.Namespace) -> Source:
     """Return the source that the arguments select, without reading it.
 

@@ -147,7 +147,7 @@ def check_device(name: str) -> None:
     )
 
 
-def check_value(name: str, value: object, annotation: object, allowed: str = "") -> Any:
+def check_value(name: str, value: Any, annotation: object, allowed: str = "") -> Any:
     """Check a value against a type annotation and return it as a Python type.
 
     Lists become tuples, and NumPy and torch scalars become Python numbers. Raises InputError for
@@ -163,8 +163,12 @@ def check_value(name: str, value: object, annotation: object, allowed: str = "")
     kinds = members(annotation)
     if annotation is Any or (value is None and NoneType in kinds):
         return value
-    if bool in kinds and type(value).__name__ in ("bool", "bool_"):
-        return bool(value)
+    if (axes := getattr(value, "ndim", None)) == 0:
+        with suppress(RuntimeError):  # a tensor on the device "meta" has no value
+            value = value.item()
+    number, one = int if int in kinds else float, not axes and not isinstance(value, bool)
+    if bool in kinds and isinstance(value, bool):
+        return value
     if isinstance(value, str):
         words = literal_words(kinds)
         if value in words or (value and str in kinds):
@@ -173,11 +177,10 @@ def check_value(name: str, value: object, annotation: object, allowed: str = "")
             check_known(name, value, words)
     elif os.PathLike in map(_origin, kinds) and isinstance(value, os.PathLike):
         return os.fspath(value)
-    elif (kind := int if int in kinds else float) in kinds and _is_number(value, kind):
+    elif number in kinds and one and hasattr(value, "__index__" if number is int else "__float__"):
         with suppress(TypeError, ValueError, OverflowError, RuntimeError):
-            number = kind(value)
-            if math.isfinite(number):
-                return number
+            if math.isfinite(number(value)):
+                return number(value)
         raise InputError(f"{name} must be a finite number, got {value!r:.100}", setting=name)
     for kind in kinds:
         if _origin(kind) is tuple and is_list(value):
@@ -235,14 +238,6 @@ def _origin(kind: object) -> Any:
 def literal_words(kinds: Iterable[object]) -> list[Any]:
     """Return the words that literal annotations allow."""
     return [word for kind in kinds for word in typing.get_args(kind) if _origin(kind) is Literal]
-
-
-def _is_number(value: object, number: type) -> TypeGuard[Any]:
-    """Return True for a scalar of the type `number` (int, or else any real number) but not bool."""
-    # Arrays also have __index__.
-    if getattr(value, "ndim", 0) or type(value).__name__.startswith(("bool", "bytes", "complex")):
-        return False
-    return hasattr(value, "__index__" if number is int else "__float__")
 
 
 def is_list(values: object) -> TypeGuard[Collection[Any]]:

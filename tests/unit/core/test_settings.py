@@ -119,10 +119,22 @@ def test_numbers_of_every_library_are_converted_to_float(number):
     assert type(Example.of(share=number).share) is float and Example.of(share=number).share == 7.0
 
 
-@pytest.mark.parametrize("value", [True, np.True_, "0.5", b"1", None, 1j, [1.0, 2.0], np.ones(2)])
-def test_values_other_than_single_numbers_are_rejected(value):
-    with pytest.raises(InputError, match="x must be a (single )?number"):
-        checks.check_value("x", value, float)
+NO_NUMBERS = [True, np.True_, "0.5", b"1", None, 1j, [1.0, 2.0], np.ones(2), torch.ones(1)]
+NO_NUMBERS += [torch.tensor(True), torch.tensor(1j), np.datetime64(1, "D"), np.timedelta64(1, "D")]
+FRACTIONS = [1.5, 1.0, np.float32(1), torch.tensor(1.5), torch.tensor(1.0), np.array(1.5)]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+@pytest.mark.parametrize("kind", [int, float])
+def test_values_other_than_single_numbers_are_rejected(value, kind):
+    with pytest.raises(InputError, match="x must be a (single |whole )?number"):
+        checks.check_value("x", value, kind)
+
+
+@pytest.mark.parametrize("value", FRACTIONS, ids=repr)
+def test_floating_point_numbers_are_not_whole_numbers(value):
+    with pytest.raises(InputError, match="x must be a whole number"):
+        checks.check_value("x", value, int)
 
 
 IDFS = [
