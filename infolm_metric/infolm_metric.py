@@ -35,7 +35,7 @@ Examples:
     >>> results["scores"][0], results["scores"][1] > 0
     (0.0, True)
 
-    Pass several references, compute two measures in one pass, and change a setting:
+    Pass several references, compute two measures in one call, and change a setting:
 
     >>> results = infolm.compute(
     ...     predictions=["It rained all day."],

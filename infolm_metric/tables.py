@@ -1,6 +1,6 @@
 """Reading of tables of texts (CSV, TSV, JSON Lines, Parquet, data sets) row by row.
 
-Errors in files are InputErrors that name the file, the line and the remedy.
+Errors in files are InputErrors that name the file and, if possible, the line and the remedy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ JSON_LINES = (
     "`jq -c . FILE` converts objects that span several lines)."
 )
 
-PLAIN_TEXT = "For files with one text per line, run infolm score -c CANDIDATES -r REFERENCES."
+PLAIN_TEXT = "To score files with one text per line, run infolm score -c CANDIDATES -r REFERENCES."
 
 QUOTES = 'Put cells with quotes or carriage returns in double quotes, and write each quote as "".'
 
@@ -184,7 +184,7 @@ def _parquet_rows(path: str) -> Iterator[Row]:
                     yield f"{path}, row {number}", row
     except (OSError, ArrowException) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(" .")
-        raise InputError(f"cannot read {path} after row {number}: {reason}") from error
+        raise InputError(f"cannot read {path} after row {number}: {reason}. Check it.") from error
 
 
 # Possible separators of cells. Spreadsheets also write semicolons.

@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from infolm_metric.core.checks import InputError, check_known, check_whole
+from infolm_metric.core.files import label
 from infolm_metric.core.inputs import check_text, check_texts
 from infolm_metric.robustness.attacks import ATTACKS, attack, stable_hash
 from infolm_metric.tables import Row, cell, parse_references, read_rows
@@ -90,7 +91,7 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
         texts = tuple(dict.fromkeys([*item.references, *references]))
         items[key] = Item(item.id, texts, item.paraphrase or paraphrase)
     if not items:
-        raise InputError(f"{path} has no rows. Add one row per item.")
+        raise InputError(f"{label(path)} has no rows. Add one row per item.")
     return list(items.values())
 
 
