@@ -43,6 +43,7 @@ from tools.tables import show
 from tools.timing import cpu_name, in_process, median_seconds, peak_memory, run_worker
 
 PEER_BATCH = 64
+GEMM_SIZES = 2048, 16_384  # on CPUs and GPUs
 WARM_UP = ["One sentence to warm up with.", "Another, which is a little longer than the first one."]
 MEASURES = (
     *("fisher_rao_distance", "l1_distance", "l2_distance", "l_infinity_distance", "kl_divergence"),
@@ -164,7 +165,7 @@ def linear_flops(rows: Any, weight: Any, *more: Any, **options: Any) -> int:
 
 def gemm_rate(dtype: str, device: str) -> float:
     """Return the operations per second of a linear layer with a large weight and many rows."""
-    size = 2048 if device == "cpu" else 16_384
+    size = GEMM_SIZES[device != "cpu"]
     matrix = torch.ones(size, size, dtype=getattr(torch, dtype), device=device)
     return 2 * size**3 / median_seconds(lambda: linear(matrix, matrix, matrix[0])[0, 0].item(), 3)
 

@@ -159,21 +159,32 @@ for name in sys.argv[1:]:
 """
 
 
-def test_metrics_install_and_load_from_the_hub(hub, folders, tmp_path):
+@pytest.fixture(scope="module")
+def environment_folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("environment")
+
+
+@pytest.fixture
+def empty_environment(environment_folder) -> Path:
+    """Empty environment, in the same folder for all tests, which reuse compiled modules."""
+    venv.create(environment_folder, clear=True, symlinks=True)
+    return environment_folder
+
+
+def test_metrics_install_and_load_from_the_hub(hub, folders, empty_environment, tmp_path):
     """Follow the advice of `evaluate` in an environment that has only `evaluate`."""
-    venv.create(tmp_path / "env", symlinks=True)
-    link_packages(tmp_path / "env", ["evaluate", "pip"])
+    link_packages(empty_environment, ["evaluate", "pip"])
     environment = {"HF_ENDPOINT": hub[0], "HF_HOME": str(tmp_path / "home"), "PYTHONPATH": ""}
     environment |= {"NO_PROXY": "127.0.0.1", "HF_UPDATE_DOWNLOAD_COUNTS": "0"}
     environment |= {"HF_EVALUATE_OFFLINE": "0", "HF_HUB_OFFLINE": "0", "PIP_NO_INDEX": "1"}
-    options = {"env": environment, "cwd": tmp_path, "python": tmp_path / "env/bin/python"}
+    options = {"env": environment, "cwd": tmp_path, "python": empty_environment / "bin/python"}
     with pytest.raises(AssertionError, match="you need to install") as error:
         printed("-c", LOAD, "infolm", **options)
     (command,) = re.findall(r"'(pip install [^']*)'", str(error.value))
     address = f"{hub[0]}/spaces/user/infolm"
     assert command == f"pip install {address}/resolve/main/{export.WHEEL}"
     # pip finds the dependencies in the environment.
-    link_packages(tmp_path / "env", metadata.requires("infolm-metric"))
+    link_packages(empty_environment, metadata.requires("infolm-metric"))
     printed("-m", *shlex.split(command), **options)
     lines = printed("-c", LOAD, *NAMES.values(), **options).splitlines()
     for entry, line in zip(METRICS.values(), lines, strict=True):
@@ -185,12 +196,13 @@ def test_metrics_install_and_load_from_the_hub(hub, folders, tmp_path):
 
 
 @pytest.mark.parametrize("metric", os.environ.get("SPACE_EXPORTS", "baryscore").split(","))
-def test_exported_space_runs_with_its_requirements_only(metric, folders, tmp_path):
+def test_exported_space_runs_with_its_requirements_only(
+    metric, folders, empty_environment, tmp_path
+):
     folder = folders[metric]
-    venv.create(tmp_path / "env", symlinks=True)
-    link_packages(tmp_path / "env", (folder / "requirements.txt").read_text().splitlines())
-    assert not list((tmp_path / "env").glob("lib/python*/site-packages/lemminflect*"))
-    python = tmp_path / "env/bin/python"
+    link_packages(empty_environment, (folder / "requirements.txt").read_text().splitlines())
+    assert not list(empty_environment.glob("lib/python*/site-packages/lemminflect*"))
+    python = empty_environment / "bin/python"
     with running_space(tmp_path, folder / "app.py", python, imported=None) as url:
         client = Client(url, verbose=False)
         radios = [part for part in client.config["components"] if part["type"] == "radio"]

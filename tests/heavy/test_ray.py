@@ -43,6 +43,7 @@ def cluster():
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(METRICS, "toy", TOY)
     return tmp_path
 
 
@@ -103,14 +104,12 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
 INPUTS = [
     ("--data", "text.tsv.gz"),
     ("--data", "nested.jsonl"),
-    ("--data", "uniform.jsonl"),
     ("--dataset", "uniform.parquet"),
 ]
 
 
 @pytest.mark.parametrize(("option", "name"), INPUTS)
-def test_texts_and_columns_come_out_as_they_went_in(cluster, monkeypatch, capsys, option, name):
-    monkeypatch.setitem(METRICS, "toy", TOY)
+def test_texts_and_columns_come_out_as_they_went_in(cluster, capsys, option, name):
     rows = typed_rows.TABLES[name]
     Path("folder").mkdir()
     typed_rows.write_table(Path("folder", name), rows)
@@ -133,7 +132,7 @@ INVALID = [
     (["a", "b", "-o", "scores.parquet"], "tables and data sets, not arguments"),
     (["no.parquet", "-o", "scores.parquet"], "cannot read no.parquet"),
     (["wrong.parquet", "-o", "scores.parquet"], "'prediction' must be a string"),
-    (["old.parquet", "-o", "scores.parquet"], "column 'infolm' already exists"),
+    (["old.parquet", "-o", "scores.parquet"], "column 'toy' already exists"),
     (["empty.parquet", "-o", "scores.parquet"], "empty.parquet has no rows. Add one row"),
 ]
 
@@ -142,12 +141,11 @@ INVALID = [
 def test_invalid_inputs_and_outputs_are_rejected(cluster, capsys, arguments, message):
     write_lines(Path("mixed.jsonl"), [{**x, "x": [x["id"], "a"][x["id"] % 2]} for x in ROWS])
     write_lines(Path("surrogate.jsonl"), [{**row, "x": "\ud800"} for row in ROWS])
-    tables = {"pairs": ROWS, "old": [{**row, "infolm": 0.5} for row in ROWS]}
+    tables = {"pairs": ROWS, "old": [{**row, "toy": 0.5} for row in ROWS]}
     tables["wrong"] = [{**ROWS[0], "prediction": 5}]
     for name, rows in tables.items():
         parquet.write_table(Table.from_pylist(rows), f"{name}.parquet")
     parquet.write_table(Table.from_pylist(ROWS).slice(0, 0), "empty.parquet")
-    command = [*RAY, "--model", "bundled", "--idf", "none", *arguments]
-    assert main(command) == 2
+    assert main([*RAY, "--metric", "toy", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not list(Path().glob("scores.parquet/*"))

@@ -86,9 +86,7 @@ def check_layout(page):
 # Content of the page
 
 
-@pytest.mark.parametrize(
-    ("scheme", "width"), [("light", 1280), ("dark", 390), ("light", 390), ("dark", 1280)]
-)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_every_metric_and_a_file_are_readable_and_fit_the_window(page, scheme, width):
     expect(page.locator("#score")).to_contain_text("closer than unrelated texts")
     assert page.locator("body.dark").count() == (scheme == "dark")
@@ -150,14 +148,14 @@ def test_a_result_scrolls_into_view_on_a_phone(page):
 LONG = "The river rose at night, and the village on the other side was cut off from the road. "
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [390])
 def test_long_text_shows_progress_while_another_visitor_gets_an_answer(
     page, width, context, space_url
 ):
     other = context.new_page()
     other.goto(space_url)
     other.locator("#score .done").wait_for()
-    text = f"At {width} pixels. {LONG * 8}"  # 175 tokens, not in the cache
+    text = LONG * 8  # 168 tokens
     write(page, text, text.replace("river", "water"))
     page.locator("#compare").click()
     page.wait_for_function("document.querySelector('#score progress')?.value > 0")
