@@ -25,8 +25,8 @@ _TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
 WARNING_MESSAGES = {
     "too_long": "{count} of {texts} texts exceed the maximum length and were truncated. Set "
     "long_text='window' to score them in full (in a combination, only in Python).",
-    "too_long_pairs": "{count} pairs of texts exceed the maximum length and were "
-    "truncated, starting with the longer text. Shorten the texts.",
+    "too_long_pairs": "pairs of texts exceed the maximum length and were truncated, starting with "
+    "the longer text ({count} in total). Shorten the texts.",
     "no_baseline": "there is no baseline for the metric in combine_with, so its scores are scaled "
     "by their bounds, and nli_weight has a larger effect than usual. Create a baseline with the "
     "same settings (`infolm baseline CORPUS -o FILE`) and pass combine_baseline=FILE.",

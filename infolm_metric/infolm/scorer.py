@@ -65,7 +65,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         return pairs.chunks(self.chunk_size(CHUNK_BYTES))
 
     def chunk_size(self, most_bytes: int, count: int = 1) -> int:
-        """Return the number of texts that fit in memory with `count` rows, float64 [vocab]."""
+        """Return how many texts fit in `most_bytes`, with `count` rows each, float64 [vocab]."""
         return max(2, min(CHUNK_TEXTS, most_bytes // (8 * self.checkpoint.size * count)))
 
     def encode(self, texts: Texts, keep_logits: bool = False) -> dict[Hashable, Tensor]:

@@ -99,8 +99,8 @@ class MENLISettings(NLISettings):
                 if getattr(self, name) is not None:
                     raise InputError(
                         f"{name} requires a combination with another metric, got "
-                        f"{getattr(self, name)!r} without combine_with. Set it to 'infolm', for "
-                        "example.",
+                        f"{getattr(self, name)!r} without combine_with. Set it to 'bertscore', "
+                        "for example.",
                         setting=name,
                     )
         if self.nli_weight is not None:

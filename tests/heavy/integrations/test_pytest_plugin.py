@@ -32,9 +32,10 @@ def test_documented_suite_passes(run, pytester):
     result.assert_outcomes(passed=2)
 
 
-def test_answers_fail_unless_they_are_likely_correct_or_allowed(run):
-    result = run("""
+def test_answers_and_texts_fail_if_they_are_wrong_or_significantly_worse(run):
+    result = run(f"""
         ALIASES = ["Neil Armstrong", "Armstrong"]
+        REFERENCES, BETTER, WORSE = {REFERENCES}, {BETTER}, {WORSE}
 
         def test_right(assert_answer):
             assert_answer("It was **Neil Armstrong**, in 1969.", ALIASES)
@@ -51,19 +52,6 @@ def test_answers_fail_unless_they_are_likely_correct_or_allowed(run):
         def test_withheld(assert_answer):
             answer = "La capitale de la France est une ville que nous appelons Paris."
             assert_answer(answer, "Canberra")
-    """)
-    result.assert_outcomes(passed=2, failed=3)
-    lines = ["*AssertionError: *'likely wrong' (score 0.1*", "*reason: 0% of *"]
-    lines += ["*answer: 'It was Buzz Aldrin.'", "*signature: metric:answer_check|*"]
-    lines += ["*'unclear' (score 0.500)*", "*reason: *offers it with others."]
-    lines += ["*verdict is None*", "*reason: There is no verdict (*"]
-    result.stdout.fnmatch_lines(lines)
-    result.stdout.no_fnmatch_line("*check_text(*")  # the frames of the package are hidden
-
-
-def test_new_texts_fail_only_if_they_are_significantly_worse(run):
-    result = run(f"""
-        REFERENCES, BETTER, WORSE = {REFERENCES}, {BETTER}, {WORSE}
 
         def test_better(assert_not_worse):
             assert_not_worse(BETTER, WORSE, REFERENCES)
@@ -77,11 +65,16 @@ def test_new_texts_fail_only_if_they_are_significantly_worse(run):
         def test_equal(assert_not_worse):
             assert_not_worse(BETTER, BETTER, REFERENCES)
     """)
-    result.assert_outcomes(passed=2, failed=2)
-    lines = ["*significantly worse by bertscore (higher is better)", "*score: * p = 0.002*"]
+    result.assert_outcomes(passed=4, failed=5)
+    lines = ["*AssertionError: *'likely wrong' (score 0.1*", "*reason: 0% of *"]
+    lines += ["*answer: 'It was Buzz Aldrin.'", "*signature: metric:answer_check|*"]
+    lines += ["*'unclear' (score 0.500)*", "*reason: *offers it with others."]
+    lines += ["*verdict is None*", "*reason: There is no verdict (*"]
+    lines += ["*significantly worse by bertscore (higher is better)", "*score: * p = 0.002*"]
     lines += ["*verdict: worse (10 texts)", "*reason: 10 new texts score worse*"]
     lines += ["*signature: metric:bertscore|*", "*by baryscore (lower is better)"]
     result.stdout.fnmatch_lines(lines)
+    result.stdout.no_fnmatch_line("*check_text(*")  # the frames of the package are hidden
 
 
 def test_plugin_imports_no_library_unless_a_fixture_is_used(run):
