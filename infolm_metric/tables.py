@@ -20,7 +20,7 @@ from typing import Any
 
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.files import LONGEST, STANDARD_INPUT, label, read_lines, read_texts
-from infolm_metric.core.inputs import Pair, check_text
+from infolm_metric.core.inputs import Pair, check_text, counted
 
 # Number of rows read at a time.
 PARQUET_BATCH = 1024
@@ -161,8 +161,8 @@ def _delimited_rows(path: str) -> Iterator[Row]:
                 if None in row:
                     remedy = "Put cells that contain separators in double quotes."
                 raise InputError(
-                    f"{where()}: expected {len(header)} cells separated by {separator!r}, as in "
-                    f"the header, got {'more' if None in row else 'fewer'}. {remedy} {QUOTES}"
+                    f"{where()}: expected {counted(len(header), 'cell')} separated by "
+                    f"{separator!r}, got {'more' if None in row else 'fewer'}. {remedy} {QUOTES}"
                 )
             yield where(), Cells(row)
     except csv.Error as error:
@@ -247,7 +247,7 @@ def load_dataset(
 
     if os.path.isfile(name):
         raise InputError(
-            f"--dataset must be a data set or a folder, but {name} is a file. Pass it with --data."
+            f"--dataset takes a data set or folder, but {name} is a file. Pass tables with --data."
         )
     if os.path.isdir(name):
         name = os.path.abspath(name)  # `datasets` cannot load "."
@@ -350,7 +350,7 @@ def _find_column(where: str, row: Mapping[str, object], names: Sequence[str], op
 
 def _texts(where: str, row: Mapping[str, object], column: str) -> list[str]:
     """Check and return the texts in a column."""
-    value = cell(where, row, column)
+    value = cell(where, row, column, " Select another column.")
     if hasattr(value, "tolist"):  # an array, for example from pandas
         value = value.tolist()
     if isinstance(row, Cells) and isinstance(value, str):

@@ -54,7 +54,7 @@ def score(
 ) -> Any:
     """Score a candidate against its references and explain the score.
 
-    `settings` are keyword arguments of the metric, as listed in its metric card. With metric="all",
+    `settings` are keyword arguments of the metric, if the page offers them too. With metric="all",
     returns a list, and each metric takes the settings that it has. An entry has an "error" instead
     of a score if only this metric cannot score the texts.
     """

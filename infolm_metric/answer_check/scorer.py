@@ -182,7 +182,7 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
             words = ", ".join(f"{number} {reason}" for reason, number in reasons.items())
             lines.append(
                 f"no verdict for {withheld} ({words}), whose scores are part of the mean. See the "
-                "column reason"
+                "column reason of --per-pair or -o FILE.csv"
             )
         return lines
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from infolm_metric.core.checks import InputError, score_names
-from infolm_metric.core.settings import BUNDLED, NLISettings
+from infolm_metric.core.settings import BUNDLED, NLISettings, setting
 
 SCORES = ("answer_check", "completeness", "correctness")
 
@@ -44,7 +44,7 @@ class AnswerCheckSettings(NLISettings):
 
     score: str | tuple[str, ...] = field(default="answer_check", metadata={"flags": ("--score",)})
     strip_thinking: bool = field(default=True, metadata={"flags": ("--no-strip-thinking",)})
-    thresholds: str | tuple[float, ...] | None = None
+    thresholds: str | tuple[float, ...] | None = setting(allowed="two numbers from 0 to 1")
     multi_reference: Literal["max"] = field(default="max", metadata={"flags": ()})
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Literal
 
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.settings import EncodingSettings, IDFSetting, setting
+from infolm_metric.core.settings import IDF_VALUES, EncodingSettings, IDFSetting, setting
 
 LAYERS = (
     "a number N >= 1 (the last N hidden states), 'all', or distinct indices such as 0,3,6 or 4-4 "
@@ -36,7 +36,7 @@ class BaryScoreSettings(EncodingSettings):
 
     # The default is as in the authors' code.
     layers: int | str | tuple[int, ...] = setting(5, allowed=LAYERS)
-    idf: IDFSetting = "references"
+    idf: IDFSetting = setting("references", allowed=IDF_VALUES)
     multi_reference: Literal["min", "mean"] = "min"
 
     def __post_init__(self) -> None:
@@ -59,7 +59,7 @@ class BaryScoreSettings(EncodingSettings):
             raise InputError(
                 f"layers must be at most {states}, or indices from 0 (the embeddings) to "
                 f"{states - 1}, got {layers}. This model has {states} hidden states, and "
-                "layers='all' uses all of them.",
+                "layers='all' (in a combination: combine_layers='all') uses all of them.",
                 setting="layers",
             )
         return tuple(range(states - layers, states)) if isinstance(layers, int) else layers

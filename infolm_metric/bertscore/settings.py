@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from infolm_metric.core.checks import InputError, check_at_least, score_names
-from infolm_metric.core.settings import BUNDLED, EncodingSettings, IDFSetting
+from infolm_metric.core.settings import BUNDLED, IDF_VALUES, EncodingSettings, IDFSetting, setting
 
 SCORES = ("f1", "precision", "recall")
 # Recommended layers by owner and name of the model on the Hub.
@@ -47,8 +47,8 @@ class BERTScoreSettings(EncodingSettings):
     best_of_references = "max"
 
     score: str | tuple[str, ...] = "f1"
-    layer: int | None = None
-    idf: IDFSetting = False
+    layer: int | None = setting(allowed="a whole number (in a combination: combine_layers=N)")
+    idf: IDFSetting = setting(False, allowed=IDF_VALUES)
     multi_reference: Literal["max", "mean"] = "max"
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class BERTScoreSettings(EncodingSettings):
         if layer > depth:
             raise InputError(
                 f"layer must be from 0 (the embeddings) to {depth} (the last hidden state of this "
-                f"model), got {layer}",
+                f"model), got {layer}. In a combination, set combine_layers={depth}, for example.",
                 setting="layer",
             )
         return layer

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> None:
     cases = make_cases(items, arguments.attack, arguments.seed, arguments.per_attack)
     if not cases:
         names = ", ".join(arguments.attack) or "any attack"
-        raise InputError(f"no text in {arguments.file} can be attacked with {names}. Add texts.")
+        raise InputError(f"FILE {arguments.file}: no text can be attacked with {names}. Add texts.")
     rows = (json.dumps(asdict(case), ensure_ascii=False) for case in cases)
     outputs.write(rows, arguments.output)
     if arguments.output != outputs.STANDARD_OUTPUT:

@@ -1,8 +1,8 @@
 """`infolm baseline`: score unrelated texts of a corpus and save the statistics of the scores.
 
 CORPUS is plain text with one text per line, or a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with
-a column of texts. Baselines depend on the domain, so choose a corpus that resembles the texts to be
-scored. To use the baseline, run infolm score --rescale-with-baseline FILE with the same settings.
+a column of texts. Choose a corpus from the domain of the texts to be scored. answer_check has no
+baseline. To use the baseline, run infolm score --rescale-with-baseline FILE with the same settings.
 
 For example:
   infolm baseline references.txt --model bundled -o references.baseline

@@ -122,7 +122,7 @@ def _check_count(texts: int, arguments: argparse.Namespace) -> None:
     """Check that there are two texts, and warn if there are too few for a verdict."""
     if texts < 2:
         first = arguments.systems[0]
-        raise InputError(f"{first} must have at least two texts, got {texts}. Add more.")
+        raise InputError(f"SYSTEM {first} must have at least two texts, got {texts}. Add more.")
     if texts < FEW_TEXTS:
         warn_user(
             f"got {texts} texts. With fewer than {FEW_TEXTS}, systems get no verdict, and "

@@ -146,7 +146,7 @@ def _parse(name: str, command: ModuleType, words: Sequence[str]) -> argparse.Nam
     )
     command.add_options(parser)
     as_texts = words[words.index("--") + 1 :] if "--" in words else []
-    names = {*parser.owners, MODEL, "rescale_with_baseline"}
+    names = {*parser.owners, MODEL, "rescale_with_baseline", "per_attack", "seed", "num_proc"}
     flags = {name: flag for name, flag in parser.flags().items() if name in names}
     parser.set_defaults(as_texts=as_texts, flags=flags)
     parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args

@@ -50,7 +50,7 @@ def find_format(output: str, formats: Formats, flag: str = "") -> str:
     alternative = " or have no extension" if "" in formats else ""
     raise InputError(
         f"cannot write {output}{flag and f' with {flag}'}: its name {ending}{alternative}. "
-        "Rename it."
+        "Choose another name with -o."
     )
 
 
@@ -73,7 +73,7 @@ def check_output(
     if os.path.exists(f"{os.path.realpath(output)}.job"):
         raise InputError(
             f"cannot write {output}: it belongs to a job. Choose another output, or delete it, "
-            f"{output}.job and {output}.part."
+            f"{output}.job and, if it exists, {output}.part."
         )
     return output_format
 

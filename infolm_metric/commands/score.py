@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 VIEWS = {
     "--per-pair": "print one line per pair",
     "--json": outputs.JSON_HELP,
-    "--explain": "explain the score of one pair",
+    "--explain": "explain the score of one pair with one reference (not menli)",
     "-b --score-only": "print only the mean score (one score)",
 }
 ROWS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
@@ -106,7 +106,7 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
         flag = "--engine ray"
     output_format = outputs.check_output(arguments, FORMATS[flag], *source.files, flag=flag)
     if arguments.restart and output_format != "job":
-        raise InputError("--restart requires a job. Add -o SCORES.jsonl.")
+        raise InputError("--restart requires a job. Omit it, or only write a job: -o SCORES.jsonl.")
     return output_format
 
 
@@ -118,7 +118,7 @@ def _check_metrics(
     columns = [column for item in settings for column in item.columns(bool(baseline))]
     if arguments.view == "--score-only" and len(columns) > 1:
         names = ", ".join(columns)
-        remedy = "Omit -b or --rescale-with-baseline, or select one score."
+        remedy = "Omit -b or --rescale-with-baseline, or select one metric and score."
         raise InputError(f"-b prints a single number, got {names}. {remedy}")
     single = {"job": "a job", "ray": "--engine ray", "explanation": "--explain"}.get(output_format)
     if isinstance(baseline, str):  # each metric has its own baseline

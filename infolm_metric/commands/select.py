@@ -3,7 +3,7 @@
 FILE is JSON Lines or Parquet. Each row has a list of texts in the column candidates, for example
 several outputs of a model for the same input. The command writes the rows with an additional
 column, selected, which contains the candidate with the best mean score against the row's other
-candidates. Token weights are uniform unless --idf names a file.
+candidates. Token weights are uniform unless --idf is bundled or names a file.
 
 For example:
   infolm select samples.jsonl --model bundled -o selected.jsonl

@@ -220,15 +220,15 @@ class Baseline:
 
     def find(self, key: BaselineKey) -> BaselineStats:
         """Return the statistics for a `baseline_key`. Raise BaselineNotFoundError if none match."""
-        signature, weights, references = key
+        (signature, weights, references), metric = key, key[0].fields.get("metric")
         if key in self.stats:
             return replace(self.stats[key], source=self.source)
         differences = [fields.differences(signature) for fields, *_ in self.stats]
         nearest = min(differences, key=len, default="") or "other weights or fewer references"
         raise BaselineNotFoundError(
-            f"the {self.source} contains no baseline for these settings, {weights} token weights "
-            f"and {references} references per pair ({nearest}). Create one with the same settings "
-            f"(`infolm baseline CORPUS --references {references} -o FILE`), and pass FILE."
+            f"the {self.source} has no baseline for these settings, {weights} token weights and "
+            f"references per pair: {references} ({nearest}). Omit it or, except for answer_check, "
+            f"use `infolm baseline CORPUS --metric {metric} --references {references} -o FILE`."
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

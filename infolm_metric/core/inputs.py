@@ -285,7 +285,7 @@ def as_list(name: str, values: object) -> list[Any]:
     if not is_list(values):
         remedy = "Pass a list or a column of texts."
         label = f"{reprlib.repr(values)} ({type(values).__name__})"
-        if isinstance(values, str | bytes):
+        if isinstance(values, str):
             label = f"the string {reprlib.repr(values)}"
             remedy = f"Wrap it in a list: [{reprlib.repr(values)}]"
         elif isinstance(values, Iterator) or hasattr(values, "column_name"):  # a lazy column

@@ -43,6 +43,7 @@ def setting(default: object = None, **metadata: object) -> Any:
 
 
 IDFSetting = bool | str | os.PathLike[str] | IDF | None
+IDF_VALUES = "'references', 'separate', 'bundled', False, a path or an IDF"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,9 +229,7 @@ class EncodingSettings(ModelSettings):
 
     best_of_references: ClassVar[str] = "min"
 
-    idf: IDFSetting = setting(
-        "references", allowed="'references', 'separate', 'bundled', False, a path or an IDF"
-    )
+    idf: IDFSetting = setting("references", allowed=IDF_VALUES)
     multi_reference: Literal["min", "max", "mean"] = "min"
 
     def __post_init__(self) -> None:

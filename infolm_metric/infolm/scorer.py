@@ -242,9 +242,9 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
         check_text("candidate", candidate)
         check_text("reference", reference)
         if len(settings.names) > 1:
+            name, got = "information_measure", ", ".join(settings.names)
             raise InputError(
-                "information_measure must be a single measure for explain, got "
-                f"{', '.join(settings.names)}"
+                f"{name} must be a single measure for explain, got {got}", setting=name
             )
         with self.lock:
             return self._run(settings).explain(candidate, reference)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from infolm_metric.core.checks import InputError, check_fraction, score_names
-from infolm_metric.core.settings import EncodingSettings, IDFSetting, setting
+from infolm_metric.core.settings import IDF_VALUES, EncodingSettings, IDFSetting, setting
 from infolm_metric.infolm.measure_table import MEASURES, known_names, parameter_grid
 
 
@@ -48,7 +48,7 @@ class InfoLMSettings(EncodingSettings):
     beta: float | None = None
     symmetrize: Literal["jeffreys", "jensen", "none", "reverse"] = "jeffreys"
     temperature: float = setting(1.0, flags=("-t", "--temperature"))
-    idf: IDFSetting = "references"
+    idf: IDFSetting = setting("references", allowed=IDF_VALUES)
     multi_reference: Literal["min", "mean"] = "min"
     interpolation: float = 0.0
     masking: Literal["token", "none"] = "token"

@@ -89,7 +89,7 @@ def assert_not_worse(
     score: ...
     """
     __tracebackhide__ = True
-    check_known("metric", metric, METRICS)
+    check_known("metric", metric, list(METRICS))
     systems = check_texts("new", new), check_texts("old", old)
     groups = as_list("references", references)
     sizes = [*map(len, systems), len(groups)]

@@ -123,7 +123,7 @@ def _questions(prompts: object, size: int) -> list[str]:
     prompts = as_list("prompts", prompts)
     if len(prompts) != size:
         raise InputError(
-            f"got {len(prompts)} prompts for {size} completions. Pass one prompt each."
+            f"got {len(prompts)} prompt(s) for {size} completion(s). Pass one prompt each."
         )
     return [_last_text(x, f"prompts[{row}]", ("user", None)) for row, x in enumerate(prompts)]
 

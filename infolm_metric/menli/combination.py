@@ -67,7 +67,7 @@ class CombinedMetric:
             raise BaselineNotFoundError(
                 "combine_with needs a metric with finite bounds or a baseline, but "
                 f"{settings.column(name)} has neither. Pass combine_baseline=FILE, written by "
-                f"`infolm baseline CORPUS --metric {settings.metric} -o FILE`."
+                f"`infolm baseline CORPUS --metric {settings.metric} -o FILE` with its settings."
             )
         return bounds
 

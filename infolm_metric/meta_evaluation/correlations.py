@@ -209,7 +209,7 @@ def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
     present = ~np.any([np.isnan(grid) for grid in grids], axis=0)
     if present.ndim == 1:
         if present.sum() < 2:
-            raise InputError(f"need at least two texts with no missing scores, got {present.sum()}")
+            raise InputError(f"need two texts with all scores, got {present.sum()}. Add texts.")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     columns = present.all(0)
     if not columns.any():

@@ -147,7 +147,7 @@ def read_ratings(
         if len(values) < 2 and (values is samples or (system and correlated)):
             skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
             unit = f"values of {name!r}" if system else "texts"
-            raise InputError(f"{file}need at least two {unit}, got {len(values)}{skipped}.")
+            raise InputError(f"{file}need two {unit}, got {len(values)}{skipped}. Add rows.")
     others = _read_scores(table, "metrics", metrics)
     default = () if system or SCORE in metrics else (SCORE,)
     human = _read_scores(table, "human", criteria, default)
@@ -202,7 +202,7 @@ def _find_system(
     if similar and "system" not in columns:
         raise InputError(
             f"{file}no column is named 'system'. If {similar!r} contains systems, pass "
-            f"--system-column {similar} (in Python: system_column={similar!r}). Otherwise, "
+            f"--system-column {similar!r} (in Python: system_column={similar!r}). Otherwise, "
             f"{INDEPENDENT}."
         )
     return "system" if "system" in columns else None
@@ -317,7 +317,7 @@ def check_varies(name: str, values: npt.ArrayLike) -> None:
 
     >>> check_varies("column 'fluency'", [3.0, 3.0, float("nan")])
     Traceback (most recent call last):
-    infolm_metric.InputError: column 'fluency': all 2 values are 3, so correlations are ...
+    infolm_metric.InputError: column 'fluency': every value is 3 (2 in total), so correlations ...
     """
     scores = np.asarray(values, dtype=float)
     scores = scores[~np.isnan(scores)]
@@ -325,6 +325,6 @@ def check_varies(name: str, values: npt.ArrayLike) -> None:
         raise InputError(f"{name}: no values. Add values, or leave it out.")
     if (scores == scores[0]).all():
         raise InputError(
-            f"{name}: all {len(scores)} values are {scores[0]:g}, so correlations are undefined. "
-            "Leave it out."
+            f"{name}: every value is {scores[0]:g} ({len(scores)} in total), so correlations are "
+            "undefined. Leave it out, or add other scores."
         )

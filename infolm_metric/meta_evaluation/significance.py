@@ -225,7 +225,7 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> tuple[float, fl
     Source: Williams 1959, and Steiger 1980, equation 7. Graham and Baldwin 2014 for metrics. The
     test assumes Pearson's r of normal variables. For rank correlations, it is an approximation.
     Returns t and the two-sided p-value, which are NaN if a correlation is NaN. Raises InputError if
-    `n` is below 4, or if `r12`, `r13` or `r23` is outside [-1, 1] and not NaN.
+    `n` is below 4, or if `r12`, `r13` or `r23` is outside [-1, 1] (if none is NaN).
 
     >>> t, p_value = williams_test(0.80, 0.72, 0.89, 26)  # Howell, Statistical Methods
     >>> round(t, 3), round(p_value, 3)

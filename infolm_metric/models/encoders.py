@@ -92,7 +92,7 @@ def check_model(model: PreTrainedModel, checkpoint: Checkpoint) -> None:
         raise InputError(
             f"{checkpoint.name!r} is a {config.model_type} model, which cannot encode a short text "
             f"with dtype={dtype!r}, given only its token ids ({type(error).__name__}: {reason}). "
-            f"Use dtype='float32' or another device. Otherwise: {checkpoint.architecture.remedy}"
+            f"Use another device or dtype than this, or: {checkpoint.architecture.remedy}"
         ) from error
 
 

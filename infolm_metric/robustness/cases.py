@@ -153,7 +153,7 @@ def read_cases(path: str) -> list[tuple[Row, AttackCase]]:
     """
     cases = [(row, _parse_case(*row)) for row in read_rows(path)]
     if not cases:
-        raise InputError(f"{path} has no rows. Create cases with `infolm attack FILE -o {path}`.")
+        raise InputError(f"{label(path)} has no rows. Run `infolm attack FILE -o CASES.jsonl`.")
     return cases
 
 

@@ -172,15 +172,15 @@ def _check_summaries(summaries: list[_RankSummary], ranks: str) -> None:
             )
         if ranks == "same" and not same[rank]:
             raise InputError(
-                f'ranks="same" needs the same pairs on every rank, but the '
-                f"{summary.counts.total()} pairs on rank {rank} differ from the "
-                f'{first.counts.total()} pairs on rank 0. Use ranks="share" for different pairs.'
+                f'ranks="same" needs the same pairs on every rank, but the pairs on rank {rank} '
+                f"({summary.counts.total()} in total) differ from the pairs on rank 0 "
+                f'({first.counts.total()} in total). Use ranks="share" for different pairs.'
             )
     if not any(summary.counts for summary in summaries):
         raise InputError("predictions and references are empty on every rank. Pass a pair.")
     if ranks == "share" and all(same):
         warn_user(
-            f"ranks 0 to {last} have the same {first.counts.total()} pairs, and every rank's pairs "
+            f"ranks 0 to {last} have equal pairs ({first.counts.total()}), and every rank's pairs "
             'are counted. If each rank has all pairs, as after gathering, use ranks="same", '
             "or, in torchmetrics, give each rank different texts."
         )

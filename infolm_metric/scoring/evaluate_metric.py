@@ -64,9 +64,9 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         options = {name: settings.pop(name) for name in parameters if name in settings}
         if options.get("num_process", 1) != 1 or options.get("process_id", 0) != 0:
             raise InputError(
-                "num_process must be 1 and process_id 0. Start the processes with torchrun or "
-                'accelerate launch, and call compute with ranks="share" (each process has '
-                'different pairs) or ranks="same" (each process has all pairs).'
+                f"num_process must be 1 and process_id 0, got {options.get('num_process', 1)} and "
+                f"{options.get('process_id', 0)}. Use torchrun or accelerate launch, and call "
+                'compute with ranks="share" (each has different pairs) or ranks="same" (all pairs).'
             )
         self.scorer = self.scorer_type(**settings)
         self._added: dict[Pairs, None] = {}  # by identity, as threads may add more

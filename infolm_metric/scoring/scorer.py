@@ -182,8 +182,8 @@ class Scorer(ABC, Generic[S]):
         rows = check_texts("candidates", candidates, least=1)
         columns = check_texts("references", references, least=1)
         if len(settings.names) > 1:
-            names = ", ".join(settings.names)
-            raise InputError(f"{settings.names_field} must be one name, got {names}")
+            name, got = settings.names_field, ", ".join(settings.names)
+            raise InputError(f"{name} must be one name, got {got}", setting=name)
         pairs = Pairs.of((text, [other]) for text in rows for other in columns)
         with self.lock:
             run = self.prepare(settings, {"candidates": rows, "references": columns})

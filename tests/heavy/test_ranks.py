@@ -84,7 +84,7 @@ FAILING = {
 MISMATCH = "rank 1 would score differently from rank 0: "
 INVALID = {  # by the error message
     "empty on every rank": {"shares": [[[], []], [[], []]]},
-    "the 3 pairs on rank 1 differ from the 4 pairs on rank 0": case(0, 4, 7, **SAME),
+    "the pairs on rank 1 (3 in total) differ from the pairs on rank 0 (4": case(0, 4, 7, **SAME),
     f"{MISMATCH}temperature is 2.0 instead of 1.0": case(
         0, 4, 7, on_rank={1: {"temperature": 2.0}}
     ),

@@ -4,11 +4,11 @@ import bert_score
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infolm_metric import IDF, BERTScorer, InputError
-from infolm_metric.bertscore.scorer import pair_scores
+from infolm_metric.bertscore.scorer import pair_scores, similarities
 from infolm_metric.bertscore.settings import SCORES
 from infolm_metric.core.document_counts import TokenizedText
 from infolm_metric.core.settings import BUNDLED_FOLDER
@@ -107,6 +107,13 @@ def test_empty_texts_score_0_and_two_empty_texts_score_1(bundled):
     assert result["warnings"]["empty"] == 6
 
 
+def test_cosines_of_rounded_vectors_are_within_the_bounds(bundled):
+    x = 1.001 * torch.eye(2)[:1]
+    assert similarities(x, x) == similarities(x, x.clone()) == 1 == -similarities(x, -x)
+    assert bundled.bounds(bundled.settings, "f1") == (-1, 1)
+
+
+@example([*4 * [-0.5], 0.5, *7 * [-0.5]])  # precision 0.5, recall -0.5
 @given(st.lists(st.floats(-1, 1), min_size=12, max_size=12))
 def test_scores_are_weighted_means_within_the_bounds(values):
     """Two texts of one and two tokens with a special token on either side."""
@@ -119,6 +126,8 @@ def test_scores_are_weighted_means_within_the_bounds(values):
     assert precision == pytest.approx(matrix[1].max())
     assert recall == pytest.approx((matrix[:, 1].max() + matrix[:, 2].max()) / 2)
     assert -1 <= min(precision, recall) <= f1 <= max(precision, recall) <= 1
+    if precision == -recall:
+        assert f1 == 0
     if precision > 0 and recall > 0:
         assert f1 == pytest.approx(2 / (1 / precision + 1 / recall))
 

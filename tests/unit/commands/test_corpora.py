@@ -65,7 +65,7 @@ def test_a_baseline_of_a_combination_covers_the_other_metric(infolm_output, tiny
 
 INVALID = [
     (["idf", "empty.txt"], "corpus is empty"),
-    (["idf", "data.csv"], "data.csv, line 2: no column 'text'. Available: 'summary'"),
+    (["idf", "data.csv"], "data.csv, line 2: no column 'text'. Select another column"),
     (["idf", "ref.txt", "--metric", "toy"], "toy has no token weights"),
     (["baseline", "ref.txt"], "the corpus must have at least 40 distinct texts"),
     (["baseline", "ref.txt", "--pairs", "19"], "pairs must be at least 20, got 19"),

@@ -378,7 +378,7 @@ INVALID = [
     (["folder"], "Pass a folder of tables with --dataset"),
     (["--data", "folder"], "folder: a table must end in .jsonl"),
     (["-c", "folder", "-r", "ref.txt"], "folder must be a file, but it is a folder"),
-    (["--dataset", "data.csv"], "but data.csv is a file. Pass it with --data"),
+    (["--dataset", "data.csv"], "but data.csv is a file. Pass tables with --data"),
     (["--dataset", "folder"], "doesn't contain any data files"),
     (["a cat", "a dog", *FILES], "more than one input. Pass texts"),
     (["-c", "sys.txt"], "Pass -c CANDIDATES and -r REFERENCES"),

@@ -213,8 +213,8 @@ UNFIT = [  # settings, number of references, whether to use the packaged baselin
     ({"temperature": 2.0}, 1, False, "temperature is 2.0 instead of 1.0"),
     ({"information_measure": "ab", "alpha": 1, "beta": 1}, 1, False, "alpha is 1.0 instead of 0.5"),
     ({"model_name_or_path": "bundled"}, 1, False, " instead of "),
-    ({}, 3, False, "3 references per pair"),
-    ({"model_name_or_path": "bundled"}, 5, True, "5 references per pair"),
+    ({}, 3, False, "references per pair: 3"),
+    ({"model_name_or_path": "bundled"}, 5, True, "references per pair: 5"),
 ]
 
 
@@ -236,7 +236,7 @@ def test_rescaling_requires_a_finite_best_score(monkeypatch):
             patch.setattr(ToyScorer, "bounds", lambda *_, bounds=bounds: bounds)
             with pytest.raises(BaselineNotFoundError, match="best score"):
                 ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)
-    with pytest.raises(BaselineNotFoundError, match="contains no baseline"):
+    with pytest.raises(BaselineNotFoundError, match="has no baseline"):
         ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=True)
     monkeypatch.setattr(ToyScorer, "bounds", lambda self, settings, name: (0.0, 1.0))
     result = ToyScorer().score(CANDIDATES, REFERENCES, rescale_with_baseline=toys)

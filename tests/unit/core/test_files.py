@@ -60,7 +60,7 @@ def test_cells_of_a_table_are_read_unchanged(file, name, content):
     compressed = file(f"{name}.GZ", gzip.compress(content.encode()))
     for path in (file(name, content), compressed):
         assert list(tables.read_documents(path, "text")) == [f'{ODD}\n"x", y', "", "NA"]
-    with pytest.raises(InputError, match="no column 'target'. Available: .*text"):
+    with pytest.raises(InputError, match="no column 'target'. .* Available: .*text"):
         list(tables.read_documents(compressed, "target"))
 
 

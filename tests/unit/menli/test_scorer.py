@@ -357,7 +357,7 @@ def test_warnings_of_both_metrics_are_reported(scorer, bundled):
         result = scorer.score(candidates, groups, combine_with=other, max_length=20)
     assert result["warnings"] == {"too_long": 2, "too_long_pairs": 3, "empty": 1}
     messages = " ".join(str(warning.message) for warning in caught)
-    assert "2 of 7 texts" in messages and "3 pairs" in messages
+    assert "2 of 7 texts" in messages and "3 in total" in messages
     unknown = scorer.score(["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ"], ["ᚠᚢᚦ ᚨᚱᚲ"], combine_with=bundled.settings)
     assert unknown["warnings"]["unknown_tokens"] and verdict_obstacles(unknown.counts)
 

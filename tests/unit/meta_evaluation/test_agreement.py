@@ -130,7 +130,7 @@ INVALID = [
     ({"against": ["lenght"]}, "unknown .* 'lenght'. Did you mean 'length'"),
     ({"against": ["length"], "length": None}, "unknown .* 'length'. Known: 'mine', 'bleu'"),
     ({"metrics": {"length": grids()[2]}, "length": None}, "'length', which is reserved.*Rename"),
-    ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': all 48 values are 1"),
+    ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': every value is 1 .48 in"),
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
     ({"human": {"fluency": UNSCORED}}, "criterion 'fluency': no sample has scores"),
     ({"human": {"fluency": np.arange(48.0)}}, r"same shape, .* got \[48\] and \[6, 8\]"),

@@ -144,7 +144,7 @@ def test_every_statistic_rejects_invalid_grids(name, sides, message):
 
 INVALID_FOR_ONE = [
     (lambda h, m, z: correlation(h, m, "pearsn"), "'pearsn'. Did you mean 'pearson'"),
-    (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="segment"), "at least two texts"),
+    (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="segment"), "need two texts"),
     (lambda h, m, z: COEFFICIENTS["pearson"](h / 0, m), "x must be finite"),
     (lambda h, m, z: COEFFICIENTS["kendall"](h, -m / 0), "y must be finite"),
     (lambda h, m, z: correlation(h.ravel(), m.ravel()), "the system level requires scores"),

@@ -173,7 +173,7 @@ SYSTEM_NAMES = ["SYSTEM", "sys", "systems", "system_id", "System Name", "Model",
 @pytest.mark.parametrize("name", SYSTEM_NAMES)
 def test_column_that_may_contain_systems_must_be_named_or_declined(name):
     table = renamed(rows(), system=name)
-    with pytest.raises(InputError, match=f"'{name}'.*--system-column {name}.*--system-column none"):
+    with pytest.raises(InputError, match=f"--system-column '{name}'.*--system-column none"):
         read_ratings(table)
     assert read_ratings(table, system_column=name).systems == ("A", "B")
     pooled = read_ratings(table, system_column=False)
@@ -232,11 +232,11 @@ INVALID = [
     (rows(), {"criteria": ["fluidity"]}, "row 1: no score 'fluidity' in 'human'.*'human.fluency'"),
     (rows(), {"metrics": ["ter"]}, "row 1: no score 'ter' in 'metrics'.*'metrics.bleu'"),
     # too little data
-    (rows()[:2], {}, "at least two values of 'system', got 1"),
+    (rows()[:2], {}, "need two values of 'system', got 1"),
     ([PERSON, *rows()[:2]], {}, "got 1 .skipped 1 human-written"),
-    ([], {}, "at least two texts, got 0"),
-    (rows_without_systems()[:1], {}, "at least two texts, got 1"),
-    (every_row(human={"fluency": 7}), {}, "'fluency': all 4 values are 7"),
+    ([], {}, "need two texts, got 0"),
+    (rows_without_systems()[:1], {}, "need two texts, got 1"),
+    (every_row(human={"fluency": 7}), {}, "'fluency': every value is 7 \\(4 in total"),
     (every_row(metrics={"bleu": None}), {}, "'bleu': no values"),
     (every_row(metrics={"fluency": 1}), {}, "'fluency' is both a criterion and a metric"),
 ]
