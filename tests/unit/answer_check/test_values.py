@@ -51,6 +51,7 @@ VALUES = [
     ("minus five degrees Celsius", "-5 °C", M),
     ("20 °F", "20 °C", X),
     ("5 miles", "5 km", X),
+    ("101 km", "100 km", N),
     ("17,200 m", "17.2 km", M),
     ("5", "5 km", M),
     ("0.5 mg", "500 μg", M),

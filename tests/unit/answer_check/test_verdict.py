@@ -42,6 +42,11 @@ def test_a_score_grows_with_entailment(first, second):
     assert 0 <= scores[0] <= scores[1] <= 1
 
 
+def test_the_premise_that_contradicts_least_counts_if_entailment_is_similar():
+    table = {("a", "x"): (0.5, 0.0, 0.5), ("b", "x"): (0.4, 0.6, 0.0)}
+    assert Statement("x", "ab", 1.0, table).nli == pytest.approx(0.7)
+
+
 def test_a_score_grows_with_the_words_of_the_reference():
     scores = [score(compared(text, "New York City")) for text in ("Lima", "York", "New York City!")]
     assert scores == sorted(scores) and scores[0] < scores[2]
