@@ -141,8 +141,8 @@ def check_device(name: str) -> None:
         if (device.index or 0) < torch.get_device_module(device).device_count():
             return
     raise InputError(
-        f"device must be a torch device of this machine, got {name!r} ({torch.cuda.device_count()} "
-        "CUDA GPUs). Use 'cpu', or omit it for the default.",
+        f"device must be a torch device of this machine, got {name!r} (CUDA GPUs: "
+        f"{torch.cuda.device_count()}). Use 'cpu', or omit it for the default.",
         setting="device",
     )
 

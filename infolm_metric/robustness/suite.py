@@ -142,9 +142,9 @@ def evaluate_robustness(
     several scores, each score has an entry, such as "infolm" and "infolm_kl_divergence". Corpus
     statistics, such as document frequencies, are collected from the distinct anchors.
 
-    The arguments are checked before any text is scored. Raises InputError if there are
-    no cases, two metrics have the same name, a metric uses document frequencies of candidates, or a
-    column has the wrong shape. Raises OSError if a model cannot be found.
+    Raises InputError before any text is scored if there are no cases, two metrics have the same
+    name, a metric uses document frequencies of candidates, or a column has the wrong shape. Raises
+    OSError if a model cannot be found.
 
     >>> from infolm_metric import InfoLMScorer
     >>> from infolm_metric.robustness import Item, make_cases
@@ -161,7 +161,7 @@ def evaluate_robustness(
             raise InputError(f"two metrics are named {name!r}. Rename the column of scores.")
         if np.shape(scores) != (len(cases), 3):
             raise InputError(
-                f"column {name!r} must be [{len(cases)}, 3], got {list(np.shape(scores))}"
+                f"column {name!r} must have shape [{len(cases)}, 3], got {list(np.shape(scores))}"
             )
     if any("candidates" in scorer.settings.idf_sides for scorer in scorers.values()):
         raise InputError(
