@@ -141,12 +141,12 @@ def count_corpus(
 
     `read` tokenizes a list of texts. Counts of data sets in files are cached by `key`, if any.
     """
-    from datasets import IterableDataset
-
     check_at_least("num_proc", check_value("num_proc", num_proc, int | None), 1)
     if isinstance(corpus, Iterator):
         column, parts = "text", ({"text": part} for part in batches(corpus, DOCUMENTS_PER_ROW))
     else:
+        from datasets import IterableDataset  # the import takes half a second
+
         dataset, column = _as_dataset(corpus, column)
         if not isinstance(dataset, IterableDataset):
             yield from _count_dataset(dataset, read, column, num_proc, key)

@@ -94,7 +94,7 @@ class ModelFiles:
                 f"cannot load the model {self.name!r}{at}: {reason}. Check the name or path. "
                 f"Weights must be in {SAFE_WEIGHTS_NAME} or {WEIGHTS_NAME}. "
                 f"{self.architecture.remedy} Offline, use a folder or the bundled model: "
-                f"model_name_or_path={BUNDLED!r} or combine_model={BUNDLED!r} in a combination."
+                f"model_name_or_path={BUNDLED!r}, or INFOLM_MODEL={BUNDLED} as the default model."
             ) from error
 
 

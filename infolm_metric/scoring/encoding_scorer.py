@@ -115,8 +115,10 @@ class EncodingRun(ModelRun[E]):
         label = checkpoint.fingerprint, checkpoint.name
         with self.scorer.lock:
             for side in self.settings.idf_sides:
-                if texts[side]:
-                    rows = count_corpus(texts[side], self.tokenize, num_proc=num_proc)
+                if corpus := texts[side]:
+                    if isinstance(corpus, list) and len(corpus) == 1:
+                        corpus = iter(corpus)  # as a data set, it would take longer to count
+                    rows = count_corpus(corpus, self.tokenize, num_proc=num_proc)
                     tables[side] = IDF.from_counts(rows, checkpoint.tokenizer, *label)
         return CorpusStatistics(tables)
 
