@@ -227,8 +227,8 @@ class Baseline:
         nearest = min(differences, key=len, default="") or "other weights or fewer references"
         raise BaselineNotFoundError(
             f"the {self.source} has no baseline for these settings, {weights} token weights and "
-            f"references per pair: {references} ({nearest}). Omit it or, except for answer_check, "
-            f"use `infolm baseline CORPUS --metric {metric} --references {references} -o FILE`."
+            f"references per pair: {references} ({nearest}). Except for answer_check, make one by "
+            f"`infolm baseline CORPUS --metric {metric} --references {references} -o FILE`."
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

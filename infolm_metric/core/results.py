@@ -29,7 +29,7 @@ WARNING_MESSAGES = {
     "the longer text ({count} in total). Shorten the texts.",
     "no_baseline": "there is no baseline for the metric in combine_with, so its scores are scaled "
     "by their bounds, and nli_weight has a larger effect than usual. Create a baseline with the "
-    "same settings (`infolm baseline CORPUS --metric NAME -o FILE`), combine_baseline=FILE.",
+    "same settings (`infolm baseline CORPUS --metric NAME -o FILE`) and set combine_baseline=FILE.",
     "empty": "{count} of {texts} texts are empty (no tokens except special tokens), so their "
     "similarity to other texts is not meaningful. Check the input.",
     "blank_references": "blank references were left out if their candidate has other references "
@@ -37,8 +37,8 @@ WARNING_MESSAGES = {
     "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so texts "
     "such as 'yes' and 'no' score equally. Set interpolation to 0.1, for example. For longer "
     "texts, idf=False also helps (in a combination, set both in Python, in combine_with).",
-    "indistinguishable": "{count} of {pairs} pairs of different texts have the best score (in a "
-    "combination: of combine_with). Set idf=False, interpolation > 0 of InfoLM or a higher layer.",
+    "indistinguishable": "{count} of {pairs} pairs of different texts have the best score. Set "
+    "idf=False or 'bundled', interpolation > 0 or a higher layer (of combine_with, if combined).",
     "zero_weight": "{count} of {texts} texts contain only tokens with an IDF of 0 and were "
     f"weighted uniformly. Set idf to {_TABLE}.",
     "few_weighted": "in {count} of {texts} texts, fewer than half of the tokens have a noticeable "
