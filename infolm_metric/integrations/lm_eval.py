@@ -52,8 +52,8 @@ def check_answer(
 ) -> dict[str, float]:
     """Return a document's score, and 1 for its verdict and 0 for other verdicts, by metric.
 
-    The arguments are as in `pass_through`. All values are NaN without a reference. Otherwise, all
-    verdicts are 0 if the verdict is withheld.
+    The arguments are as in `pass_through`. The result is empty without a reference, which leaves
+    the document out. All verdicts are 0 if the verdict is withheld.
 
     >>> [name for name, value in check_answer(["Rome"], ["Oslo"]).items() if value == 1]
     ['answer_check_likely_wrong']
@@ -63,7 +63,7 @@ def check_answer(
     scorer = load_scorer("answer_check")
     check_one_score(scorer.settings.replace(**settings))
     if not item[0]:
-        return dict.fromkeys(["answer_check", *FRACTIONS], math.nan)
+        return {}
     result = scorer.score([item[1]], [item[0]], **settings)
     verdicts = {name: float(word == result.verdicts[0]) for name, word in FRACTIONS.items()}
     return {"answer_check": float(result["answer_check"]), **verdicts}
@@ -105,4 +105,4 @@ for name, metric in METRICS.items():
         _register(metric=label, aggregation=label, higher_is_better=better)(pass_through)
 for name in ("answer_check", *FRACTIONS):
     better = FRACTIONS.get(name) != LIKELY_WRONG
-    _register(metric=name, aggregation="nanmean", higher_is_better=better)(check_answer)
+    _register(metric=name, aggregation="mean", higher_is_better=better)(check_answer)
