@@ -122,9 +122,7 @@ def _questions(prompts: object, size: int) -> list[str]:
         return [""] * size
     prompts = as_list("prompts", prompts)
     if len(prompts) != size:
-        raise InputError(
-            f"got {len(prompts)} prompt(s) for {size} completion(s). Pass one prompt each."
-        )
+        raise InputError(f"prompts must have one entry per completion ({size}), got {len(prompts)}")
     return [_last_text(x, f"prompts[{row}]", ("user", None)) for row, x in enumerate(prompts)]
 
 

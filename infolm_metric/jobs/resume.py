@@ -78,8 +78,8 @@ class JobRecord:
             )
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise InputError(
-                f"the input differs from that of the job in {output}: it had {self.rows} row(s) "
-                f"(digest {self.digest[:12]}) and now has {job.rows} (digest {job.digest[:12]}). "
+                f"the input differs from that of the job in {output}. Rows then: {self.rows} "
+                f"(digest {self.digest[:12]}), now: {job.rows} (digest {job.digest[:12]}). "
                 f"Use the same input. {RESTART}"
             )
 

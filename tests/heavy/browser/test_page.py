@@ -155,7 +155,7 @@ def test_long_text_shows_progress_while_another_visitor_gets_an_answer(
     other = context.new_page()
     other.goto(space_url)
     other.locator("#score .done").wait_for()
-    text = LONG * 8  # 168 tokens
+    text = LONG * 8  # 162 tokens
     write(page, text, text.replace("river", "water"))
     page.locator("#compare").click()
     page.wait_for_function("document.querySelector('#score progress')?.value > 0")

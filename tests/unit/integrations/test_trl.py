@@ -167,7 +167,7 @@ def test_the_guard_is_for_answer_check_only(tiny_nli):
     scorer = AnswerCheckScorer(model_name_or_path=tiny_nli())
     with pytest.raises(InputError, match="guard must be True, False or None, got 'yes'"):
         reward(scorer, guard="yes")
-    for prompts, problem in ((["a"], "for 2 completion"), (["a", 5], r"prompts\[1\] .*got 5")):
+    for prompts, problem in ((["a"], r"\(2\), got 1"), (["a", 5], r"prompts\[1\] .*got 5")):
         with pytest.raises(InputError, match=problem):
             reward(scorer)(prompts, completions=["a", "b"], reference=["a", "b"])
 

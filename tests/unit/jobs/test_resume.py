@@ -122,8 +122,8 @@ def rows_source(rows):
 
 CHANGED_JOBS = [  # changes to a job that was started, and a part of the error message
     ({"scorer": ToyScorer(size=2)}, "the signature differs .*: size is 2 instead of 1"),
-    ({"source": rows_source([*ROWS, ROWS[0]])}, "it had 50 row.* and now has 51"),
-    ({"source": rows_source([*ROWS[:-1], {**ROWS[-1], "id": ""}])}, "50 row.* and now has 50"),
+    ({"source": rows_source([*ROWS, ROWS[0]])}, "then: 50 .* now: 51"),
+    ({"source": rows_source([*ROWS[:-1], {**ROWS[-1], "id": ""}])}, "then: 50 .* now: 50"),
 ]
 
 
