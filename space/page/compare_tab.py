@@ -81,7 +81,9 @@ def build(demo: gr.Blocks, metric: str) -> None:
         event.then(None, [snapshot, *inputs], [shown, why], js=js, **QUIET)
 
     submits = [compare_button.click, *(box.submit for box in boxes)]
-    edits, keep = [box.change for box in boxes], [control.input for control in controls]
+    edits = [box.change for box in boxes]
+    # Gradio reports that a drop-down list has input when it loses the focus.
+    keep = [x.select if isinstance(x, gr.Dropdown) else x.input for x in controls]
     connect(partial(answer, False), submits, KEEP)
     connect(partial(answer, True), keep, KEEP)
     connect(lambda *values: iter([explain(*values)]), [shown.click])
