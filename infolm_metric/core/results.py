@@ -326,6 +326,24 @@ def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
     return +total
 
 
+class Totals:
+    """Ray actor that counts warnings, and counts pairs by number of references.
+
+    It is not in the module for Ray so that its process need not import PyTorch. Batches that Ray
+    reruns because a machine was lost are counted twice.
+    """
+
+    def __init__(self) -> None:
+        self.counts, self.references = Counter[str](), Counter[int]()
+
+    def add(self, counts: Mapping[str, int], references: Counter[int]) -> None:
+        self.counts = add_counts([self.counts, counts])
+        self.references += references
+
+    def read(self) -> tuple[Counter[str], Counter[int]]:
+        return self.counts, self.references
+
+
 def mean(values: Sequence[float]) -> float:
     """Return the mean, which rounding never moves outside the range of the values."""
     average = sum(value / len(values) for value in values)

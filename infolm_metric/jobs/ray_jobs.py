@@ -27,7 +27,7 @@ from infolm_metric.core import baselines, files
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.idf import CorpusStatistics
 from infolm_metric.core.inputs import Pairs, batches
-from infolm_metric.core.results import Summary, add_counts, warn
+from infolm_metric.core.results import Summary, Totals, warn
 from infolm_metric.core.signature import Signature
 from infolm_metric.jobs import resume
 from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
@@ -60,7 +60,7 @@ def score_source(
         raise InputError(f"{output} already exists. Choose a new folder.")
     start(verbose)
     baseline = baselines.resolve_baseline(scorer.settings.metric, rescale_with_baseline)
-    totals: Any = ray.remote(num_cpus=0)(_Totals).remote()
+    totals: Any = ray.remote(num_cpus=0)(Totals).remote()
     columns = (source.candidate_column, source.reference_columns)
     try:
         rows, row_type = _open_source(source)
@@ -90,6 +90,8 @@ class _ParquetFiles(BlockBasedFileDatasink):
 def start(verbose: bool = False) -> None:
     """Connect to the cluster at RAY_ADDRESS, or start one on this machine."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # disables Ray's usage reports
+    # Ray would start 32 processes to read the metadata of one file.
+    os.environ.setdefault("RAY_DATA_PARQUET_FOOTER_NUM_ACTORS", "1")
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
     context = ray.data.DataContext.get_current()  # new data sets copy it
@@ -215,23 +217,6 @@ class _Worker:
             kind = pyarrow.float64() if name in result.columns() else pyarrow.string()
             rows = rows.append_column(name, pyarrow.array(column, kind))
         return rows
-
-
-class _Totals:
-    """Actor that counts warnings, and counts pairs by number of references.
-
-    Batches that Ray reruns because a machine was lost are counted twice.
-    """
-
-    def __init__(self) -> None:
-        self.counts, self.references = Counter[str](), Counter[int]()
-
-    def add(self, counts: Mapping[str, int], references: Counter[int]) -> None:
-        self.counts = add_counts([self.counts, counts])
-        self.references += references
-
-    def read(self) -> tuple[Counter[str], Counter[int]]:
-        return self.counts, self.references
 
 
 def _unwrap_error(error: BaseException, source: str) -> BaseException:
