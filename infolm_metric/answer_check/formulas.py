@@ -138,6 +138,6 @@ def formula_value(text: str) -> Fraction | None:
     parsed = parse_formula(text) if is_formula(text) else None
     with suppress(*FAILURES):
         for found in parsed or ():
-            if getattr(found, "is_number", False) and getattr(found, "is_real", False):
+            if getattr(found, "is_real", False) and found.is_number:
                 return Fraction(float(_limited(found.evalf, 15)))  # None is a TypeError
     return None

@@ -91,8 +91,8 @@ class Number:
     """A number. `step` is the place value of the last digit, or 0 for an exact number."""
 
     value: Fraction
-    step: Fraction = Fraction(0)
-    digits: int = 1  # significant digits
+    step: Fraction
+    digits: int  # significant digits
     unit: Unit | None = None
     scale: Fraction = Fraction(1)  # of "million"
     year: bool = False  # four digits without a unit

@@ -41,7 +41,7 @@ MARKDOWN = [
     ("#5 is alive", "#5 is alive"),
     ("- one\n* two\n+ three\n• four\n  - five", "one\ntwo\nthree\nfour\nfive"),
     ("-5 is negative", "-5 is negative"),
-    ("1. one\n2) two\n3. three", "one\ntwo\nthree"),
+    ("1. one\n2) two", "one\ntwo"),
     ("7. That is the number of days.", "7. That is the number of days."),
     ("1986. Spring.\n1987. Fall.", "1986. Spring.\n1987. Fall."),
     ("> quoted\n> > twice", "quoted\ntwice"),

@@ -19,7 +19,7 @@ ORDINARY = [  # answer, references
 ]
 CAUGHT = {
     "repetition": [
-        "Jane Austen " * 3,
+        *("Jane Austen " * 3, "Austen Austen"),
         "Jane Austen JANE AUSTEN jane austen",
         "Jane\u200b Austen Jane Aus\u200bten Jane Austen",
         "Jane Austen wrote it. Jane Austen wrote it.",

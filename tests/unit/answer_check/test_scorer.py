@@ -41,6 +41,7 @@ def test_the_scores_differ_for_long_references_only(tiny):
     assert scores["answer_check"] == scores["completeness"] == scores["correctness"]
     scores = tiny.score(["The cat sat."], [LONG], score=names).scores
     assert len({column[0] for column in scores.values()}) == 3
+    assert tiny.bounds(tiny.settings, "correctness") == (0.0, 1.0)
 
 
 def test_the_best_reference_counts(tiny):

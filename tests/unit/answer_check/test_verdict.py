@@ -63,6 +63,7 @@ def test_the_features_have_the_names_of_the_weights():
     assert features(compared("Rome", "Rome")).keys() == module.WEIGHTS.keys()
     long = compared("Rome", "It rained. It snowed.")
     assert features(long).keys() == module.LONG_WEIGHTS.keys()
+    assert sum(module.LONG_WEIGHTS.values()) == pytest.approx(-module.LONG_WEIGHTS["constant"])
 
 
 @pytest.mark.parametrize("e", [0.0, 1.0])

@@ -137,6 +137,8 @@ SMALL = [  # logits, log weights, temperature, log distribution
     # The rarest token's probability is exp(-6000), far below the smallest float64.
     ([[0.0, -30, -60], [0, -60, -50]], [QUARTER, REST], 0.01, [0, QUARTER - 3000, REST - 5000]),
     ([[0.0, 0.0], [0.0, 800.0]], [0.0, -1000.0], 1.0, [-math.log(2)] * 2),
+    # exp(-86) / 99 is too small for float32.
+    ([[0.0] * 99 + [-86]] * 2, [QUARTER, REST], 1.0, [-math.log(99)] * 99 + [-86 - math.log(99)]),
 ]
 
 

@@ -17,6 +17,7 @@ def test_the_shares_of_an_explanation_add_up_to_the_score(scorer):
         options = {p.name: PARAMETERS[p.name] for p in measure.parameters}
         explanation = scorer.explain(candidate, reference, information_measure=name, **options)
         options |= {"information_measure": name, "idf": False}
+        assert not scorer.explain(candidate, candidate, **options).shares.any()
         result = scorer.score([candidate], [reference], **options)
         assert explanation.score == pytest.approx(result["infolm"], abs=1e-6)
         assert explanation.signature == result.signature

@@ -400,6 +400,8 @@ INVALID = [  # function, arguments, options, pattern of the message
     (measures.shares, ("kl", X, Y.where(Y.max() > Y, math.inf)), {}, "log_q must contain .*NaN"),
     (compare, ("kl", torch.full((1, 24), -math.inf), X), {}, "log_p must contain .*NaN"),
     *((measures.parameter_grid, ("renyi", [2, w], [None]), {}, "alpha") for w in (None, "2")),
+    (measures.plan, ("ab",), {"beta": 1}, "alpha .*got None"),
+    (measures.plan, ("ab",), {"alpha": 1}, "beta .*got None"),
 ]
 
 
