@@ -27,9 +27,9 @@ def pairs(count: int) -> Iterator[tuple[str, str]]:
         yield f"{first} {number}", f"{second} {number + count}"
 
 
-def score(count: int, form: str) -> dict[str, float]:
+def score(count: int, form: str, **settings: int) -> dict[str, float]:
     """Score a "list" or a "stream" of pairs, and return the memory in MB at each step."""
-    scorer = InfoLMScorer(model_name_or_path="bundled", masking="none", idf=False)
+    scorer = InfoLMScorer(model_name_or_path="bundled", masking="none", idf=False, **settings)
     scorer.score(["a cat"], ["a dog"])
     loaded = memory("VmRSS")
     if form == "stream":

@@ -3,6 +3,7 @@
 import gc
 import json
 import re
+import runpy
 import shutil
 from pathlib import Path
 from types import MappingProxyType
@@ -41,11 +42,16 @@ def summarizer(tmp_path_factory) -> Path:
     return build_bart(folder, transformers.BartForConditionalGeneration, scale=0.02)
 
 
-@pytest.fixture
-def run(summarizer, tiny_models, tiny_bert, tmp_path):
-    """Function that runs a script from the page, and returns its output."""
+@pytest.fixture(scope="module")
+def rows():
+    """Sentences, with their beginnings as summaries."""
     texts = [row["prediction"] for row in random_pairs(80, longest=12)]
-    rows = [{"source": text, "target": " ".join(text.split()[:3])} for text in texts]
+    return [{"source": text, "target": " ".join(text.split()[:3])} for text in texts]
+
+
+@pytest.fixture
+def run(summarizer, tiny_models, tiny_bert, rows, tmp_path, monkeypatch, capsys):
+    """Function that runs a script from the page, here or by a launcher, and returns its output."""
     write_lines(tmp_path / "test.jsonl", rows[:15])  # two processes get unequal parts of 15
     write_lines(tmp_path / "train.jsonl", rows[15:])
 
@@ -61,6 +67,10 @@ def run(summarizer, tiny_models, tiny_bert, tmp_path):
             script = script.replace(text, change)
         script = re.sub(r"(max_\w+)(\": |=)\d+", r"\1\g<2>8", script)
         (tmp_path / name).write_text("import torch\ntorch.manual_seed(0)\n" + script + report)
+        if not launcher:
+            monkeypatch.chdir(tmp_path)
+            runpy.run_path(name)
+            return capsys.readouterr().out
         with started(*launcher, name, cwd=tmp_path, env={"OMP_NUM_THREADS": "1"}) as process:
             output, errors = process.communicate()
         assert process.returncode == 0, output + errors
@@ -70,20 +80,13 @@ def run(summarizer, tiny_models, tiny_bert, tmp_path):
     return run
 
 
-@pytest.fixture
-def pairs(tmp_path) -> Path:
-    """Table of sentences, with their beginnings as summaries."""
-    texts = [row["prediction"] for row in random_pairs(80, longest=12)]
-    rows = [{"source": text, "target": " ".join(text.split()[:3])} for text in texts]
-    return write_lines(tmp_path / "pairs.jsonl", rows)
-
-
 @pytest.mark.parametrize("batches", [False, True])
 def test_trainer_logs_the_metric_and_keeps_the_best_checkpoint(
-    summarizer, pairs, tiny_bert, tmp_path, batches
+    summarizer, rows, tiny_bert, tmp_path, batches
 ):
     from tests.heavy import train_with_trainer
 
+    pairs = write_lines(tmp_path / "pairs.jsonl", rows)
     arguments = map(str, (summarizer, pairs, tiny_bert, tmp_path / "out"))
     train_with_trainer.main(*arguments, batch_eval_metrics=batches)
     log = json.loads((tmp_path / "out" / "log.json").read_text())
