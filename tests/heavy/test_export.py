@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import shutil
+import sys
 import threading
 import venv
 import zipfile
@@ -140,6 +141,14 @@ def resolve(requirements: Iterable[str]) -> set[metadata.Distribution]:
 def link_packages(environment: Path, requirements: Iterable[str]) -> None:
     """Link the installed packages that the requirements need into a new environment."""
     (site,) = environment.glob("lib/python*/site-packages")
+    if sys.pycache_prefix:  # reuse compiled modules
+        caches = [
+            Path(sys.pycache_prefix + str(path))
+            for path in (site, Path(evaluate.__path__[0]).parent)
+        ]
+        caches[0].parent.mkdir(parents=True, exist_ok=True)
+        if not caches[0].exists():
+            caches[0].symlink_to(caches[1])
     for package in resolve(requirements):
         for name in {file.parts[0] for file in package.files} - {"..", "__pycache__"}:
             if not (site / name).exists():
