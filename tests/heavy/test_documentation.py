@@ -1,4 +1,4 @@
-"""The examples on the pages of docs/ print the output that they show."""
+"""The examples in the README and on the pages of docs/ print the output that they show."""
 
 import re
 
@@ -8,7 +8,7 @@ from infolm_metric.metrics import find
 from tests import pages
 from tests.project_files import ROOT, project_files
 
-PAGES = [path for path in project_files() if path.match("docs/*.md")]
+PAGES = ["README.md", *(path for path in project_files() if path.match("docs/*.md"))]
 PAGES_WITHOUT_EXAMPLES = {"docs/settings.md"}  # a table
 
 

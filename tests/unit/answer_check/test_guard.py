@@ -16,6 +16,7 @@ ORDINARY = [  # answer, references
     ("```\nThe author of Emma is Jane Austen.\n```", ["Jane Austen"]),
     ("<answer>Mary Shelley</answer> <answer>It is Jane Austen.</answer>", ["Jane Austen"]),
     ("She wrote Emma. Jane Austen also wrote Persuasion.", ["Jane Austen"]),
+    ("Jane Austen wrote, Jane Austen published.", ["Jane Austen"]),
 ]
 CAUGHT = {
     "repetition": [

@@ -52,6 +52,16 @@ def test_the_best_reference_counts(tiny):
         assert score == pytest.approx(max(alone), abs=1e-6)
 
 
+def test_verdicts_are_described_by_number(bundled):
+    for answers, line in (
+        (["Rome"], "verdict: likely correct"),
+        (["Rome"] * 2, "verdicts: 2 like"),
+    ):
+        counts = bundled.score(answers, ["Rome"] * len(answers)).counts
+        (described,) = bundled.describe_verdicts(counts)
+        assert described.startswith(line)
+
+
 EMPTY = ["", " \n", "<think>It is Paris.</think>", "<think>It is Paris.", "```\n```"]
 
 
