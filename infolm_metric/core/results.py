@@ -336,11 +336,10 @@ class Totals:
     def __init__(self) -> None:
         self.counts, self.references = Counter[str](), Counter[int]()
 
-    def add(self, counts: Mapping[str, int], references: Counter[int]) -> None:
+    def add(self, counts: Mapping[str, int], references: Counter[int]) -> tuple[Counter[Any], ...]:
+        """Add the counts of a batch, and return the totals."""
         self.counts = add_counts([self.counts, counts])
         self.references += references
-
-    def read(self) -> tuple[Counter[str], Counter[int]]:
         return self.counts, self.references
 
 

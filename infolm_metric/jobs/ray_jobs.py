@@ -70,7 +70,7 @@ def score_source(
         # Workers have different working directories.
         options: Any = {"file_format": "parquet", "min_rows_per_file": ROWS_PER_FILE}
         scores.write_datasink(_ParquetFiles(os.path.abspath(output), **options))
-        counts, references = ray.get(totals.read.remote())
+        counts, references = ray.get(totals.add.remote({}, Counter()))
     except ray.exceptions.RayError as error:
         raise _unwrap_error(error, source.name) from error
     written, sums = dataset.dataset(output, format="parquet"), dict[str, float]()

@@ -15,8 +15,22 @@ window.infolm = {
         values.pop();
         return [pressed?.dataset.metric ?? metric, ...values, infolm.texts(values)];
     },
+    load(values) {
+        infolm.note(values);
+        return location.hash;
+    },
+    // Counts changes of settings. Gradio also reports input when a drop-down list loses the focus.
+    changes(values) {
+        if (infolm.noted !== JSON.stringify(values)) infolm.count = (infolm.count ?? 0) + 1;
+        infolm.noted = JSON.stringify(values);
+        return `${infolm.count ?? ''}`;
+    },
+    note(values) {
+        infolm.noted = JSON.stringify(values.slice(6));
+    },
     // Keeps the texts and settings in the fragment of the address, which browsers do not send.
     keep(names, values) {
+        infolm.note(values);
         const entries = names.map((name, i) => [name, JSON.stringify(values[i])])
             .filter(([_, value]) => value !== '""' && value !== 'null');
         history.replaceState(null, '', '#' + new URLSearchParams(entries));

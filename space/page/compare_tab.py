@@ -81,13 +81,13 @@ def build(demo: gr.Blocks, metric: str) -> None:
         event.then(None, [snapshot, *inputs], [shown, why], js=js, **QUIET)
 
     submits = [compare_button.click, *(box.submit for box in boxes)]
-    edits = [box.change for box in boxes]
-    # Gradio reports that a drop-down list has input when it loses the focus.
-    keep = [x.select if isinstance(x, gr.Dropdown) else x.input for x in controls]
+    changes = gr.Textbox(visible="hidden", label="changes")
+    each = QUIET | {"js": "(...all) => infolm.changes(all)", "trigger_mode": "multiple"}
+    gr.on([control.input for control in controls], None, controls, changes, **each)
     connect(partial(answer, False), submits, KEEP)
-    connect(partial(answer, True), keep, KEEP)
+    connect(partial(answer, True), [changes.change], KEEP)
     connect(lambda *values: iter([explain(*values)]), [shown.click])
-    gr.on(edits, None, None, [shown, why], js=f"() => {cleared}", **QUIET)
+    gr.on([box.change for box in boxes], None, None, [shown, why], js=f"() => {cleared}", **QUIET)
     gr.on(submits, None, js=SCROLL, **QUIET)
     _restore(demo, inputs)
     for button, example in zip(buttons, EXAMPLES, strict=True):
@@ -103,7 +103,7 @@ def build(demo: gr.Blocks, metric: str) -> None:
 def _restore(demo: gr.Blocks, inputs: list[Any]) -> None:
     """Restore the texts and settings in the address when the page is loaded."""
     kept = gr.Textbox(visible="hidden", label="kept")
-    demo.load(None, None, kept, js="() => location.hash", **QUIET)
+    demo.load(None, inputs, kept, js="(...all) => infolm.load(all)", **QUIET)
     restored = kept.change(None, inputs, inputs, js=RESTORE, **QUIET)
     restored.then(None, js=PRESS, **QUIET)
 
