@@ -55,6 +55,8 @@ window.infolm = {
         return [];
     },
 };
+// Explains the row that is pressed now, unless the texts were refused.
+infolm.explain = () => card().querySelector(rows) && trigger('click');
 element.addEventListener('click', event => {
     infolm.copy(event);
     const row = event.target.closest(rows);

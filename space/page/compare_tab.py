@@ -26,7 +26,7 @@ NAMES = ["candidate", *(f"reference-{n + 1}" for n in range(limits.MAX_REFERENCE
 # Functions of card.js. The address keeps the texts and the settings, which are not sent with it.
 PRESS, SCROLL = "() => infolm.press()", "() => infolm.scroll()"
 SEND = "(...all) => infolm.send(all)"
-KEEP = f"infolm.keep({json.dumps(NAMES)}, all)"
+KEEP = f"infolm.keep({json.dumps(NAMES)}, all); infolm.explain()"
 RESTORE = f"(...all) => infolm.restore({json.dumps(NAMES)}, all)"
 
 
@@ -47,10 +47,8 @@ def build(demo: gr.Blocks, metric: str) -> None:
 
     def answer(keep: bool, metric: str, *values: Any) -> Iterator[dict[Any, Any]]:
         try:
-            for html, chosen in compare_step_by_step(*_read(values), metric, keep):
-                metric = chosen
+            for html, _ in compare_step_by_step(*_read(values), metric, keep):
                 yield {shown: html}
-            yield explain(metric, *values) | {shown: html}
         except EXPECTED_ERRORS as error:
             yield {shown: card(f"Not compared: {error}", kind="refused"), why: HIDDEN}
 
@@ -96,8 +94,9 @@ def build(demo: gr.Blocks, metric: str) -> None:
         filled = button.click(None, None, boxes, js=f"() => {json.dumps(texts)}", **QUIET)
         filled.then(None, js=PRESS, **QUIET)
     # Set directly, because a load event could run before the build is complete.
-    *_, last = answer(True, metric, *(component.value for component in inputs))
-    shown.value, why.value = last[shown], last[why]["value"]
+    initial = [metric, *(component.value for component in inputs)]
+    *_, last = answer(True, *initial)
+    shown.value, why.value = last[shown], explain(*initial)[why]["value"]
 
 
 def _restore(demo: gr.Blocks, inputs: list[Any]) -> None:

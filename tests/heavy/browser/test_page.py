@@ -278,6 +278,16 @@ def test_late_result_for_other_texts_is_not_shown(page):
     expect(page.locator("#score .done")).to_have_count(1)
 
 
+def test_click_on_a_row_before_the_explanation_of_a_comparison_wins(page):
+    write(page, CANDIDATE, REFERENCE)
+    page.locator("#compare").click()
+    page.locator("#score .done").wait_for()
+    row(page, "menli").click()
+    page.wait_for_timeout(2000)
+    expect(row(page, "menli")).to_have_attribute("aria-pressed", "true")
+    expect(visible(page, "#why-menli")).to_have_count(1)
+
+
 def test_click_on_another_row_during_an_explanation_wins(page):
     row(page, "menli").click()
     row(page, "baryscore").click()
