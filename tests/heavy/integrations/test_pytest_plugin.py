@@ -13,32 +13,23 @@ pytest_plugins = ["pytester"]
 TEXTS = f"""
 ALIASES = ["Neil Armstrong", "Armstrong"]
 REFERENCES, BETTER, WORSE = {REFERENCES}, {BETTER}, {WORSE}
-
 def test_right(assert_answer):
     assert_answer("It was **Neil Armstrong**, in 1969.", ALIASES)
-
 def test_wrong(assert_answer):
     assert_answer("It was Buzz Aldrin.", ALIASES)
-
 def test_unclear(assert_answer):
     assert_answer("It is either Sydney or Canberra.", "Canberra")
-
 def test_allowed(assert_answer):
     assert_answer("It is either Sydney or Canberra.", "Canberra", allow=["unclear"])
-
 def test_withheld(assert_answer):
     answer = "La capitale de la France est une ville que nous appelons Paris."
     assert_answer(answer, "Canberra")
-
 def test_better(assert_not_worse):
     assert_not_worse(BETTER, WORSE, REFERENCES)
-
 def test_worse(assert_not_worse):
     assert_not_worse(WORSE, BETTER, REFERENCES)
-
 def test_worse_by_a_metric_for_which_lower_is_better(assert_not_worse):
     assert_not_worse(WORSE, BETTER, REFERENCES, metric="baryscore", idf=False)
-
 def test_equal(assert_not_worse):
     assert_not_worse(BETTER, BETTER, REFERENCES)
 """
@@ -47,32 +38,24 @@ def test_equal(assert_not_worse):
 LOADS = """
 import pytest
 from infolm_metric.models import encoders
-
 loads = []
-
 @pytest.fixture(scope="session", autouse=True)
 def count_loads():
     from infolm_metric.models import checkpoints
-
     load = checkpoints.load_weights
-
     def counted(*arguments, **options):
         loads.append(arguments)
         return load(*arguments, **options)
-
     with pytest.MonkeyPatch.context() as patch:
         for module in (checkpoints, encoders):
             patch.setattr(module, "load_weights", counted)
         yield
-
 @pytest.mark.parametrize("number", range(3))
 def test_answer(assert_answer, number):
     assert_answer(f"It was Armstrong in 196{number + 7}.", "Armstrong")
     assert len(loads) == 1
-
 def test_missing(assert_answer):
     assert_answer("Yes.", "No.", model_name_or_path="./no_model")
-
 def test_later_answer(assert_answer):
     assert_answer("It was Armstrong.", "Armstrong")
 """
