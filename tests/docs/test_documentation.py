@@ -1,4 +1,4 @@
-"""The examples in docstrings print the output that they show, and first commands no warning."""
+"""Examples in docstrings match their output. The first commands of pages print no warnings."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""The examples in the README and on the pages of docs/ print the output that they show."""
+"""Examples in the README and in docs/ match their output."""
 
 import re
 
