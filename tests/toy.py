@@ -7,11 +7,10 @@ from infolm_metric.core.checks import check_at_least
 from infolm_metric.core.results import ChunkScores
 from infolm_metric.core.settings import Settings
 from infolm_metric.metrics import Metric
-from infolm_metric.scoring.evaluate_metric import EvaluateMetric
 from infolm_metric.scoring.scorer import Run, Scorer
 
 # Entry for the table of metrics.
-TOY = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy:Toy")
+TOY = Metric("toy", "tests.toy:ToySettings", "tests.toy:ToyScorer", "tests.toy_module:Toy")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +51,3 @@ class ToyScorer(Scorer[ToySettings]):
     settings_type = ToySettings
     run_type = ToyRun
     higher_is_better = True
-
-
-class Toy(EvaluateMetric):
-    """Toy metric for `evaluate`."""
-
-    scorer_type = ToyScorer

@@ -28,7 +28,8 @@ from infolm_metric import (
 )
 from infolm_metric.integrations import torchmetrics
 from infolm_metric.scoring.distributed import distributed_score
-from tests.toy import Toy, ToyScorer
+from tests.toy import ToyScorer
+from tests.toy_module import Toy
 
 METRIC_TYPES = {
     "infolm": (InfoLM, InfoLMScorer),

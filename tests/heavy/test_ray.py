@@ -101,11 +101,7 @@ def test_command_writes_the_scores_of_one_process_in_order(cluster, tiny_bert, c
     assert "scores.parquet already exists. Choose a new folder" in capsys.readouterr().err
 
 
-INPUTS = [
-    ("--data", "text.tsv.gz"),
-    ("--data", "nested.jsonl"),
-    ("--dataset", "uniform.parquet"),
-]
+INPUTS = [("--data", "text.tsv.gz"), ("--data", "nested.jsonl"), ("--dataset", "uniform.parquet")]
 
 
 @pytest.mark.parametrize(("option", "name"), INPUTS)

@@ -4,7 +4,8 @@ import evaluate
 import pytest
 
 from infolm_metric import InputError
-from tests.toy import Toy, ToyRun, ToyScorer
+from tests.toy import ToyRun, ToyScorer
+from tests.toy_module import Toy
 
 PREDICTIONS = ["abcd", "abab", ""]
 REFERENCES = ["abce", "abab", "x"]
