@@ -90,7 +90,7 @@ def copied_prompt(text: Text, prompt: str) -> float:
 
 
 def candidates(text: Text, references: Sequence[Text]) -> float:
-    """Return 0.1 for a bare list, a denial, or statements that differ in the answer, and else 1.
+    """Return 0.1 for a bare list, a denial, or statements that differ in the answer, otherwise 1.
 
     >>> [candidates(plain_text(x), [plain_text("Paris")]) for x in ("Rome or Paris", "Paris")]
     [0.1, 1.0]

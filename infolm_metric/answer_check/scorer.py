@@ -163,7 +163,7 @@ class AnswerCheckScorer(NLIScorer[AnswerCheckSettings]):
 
     settings_type = AnswerCheckSettings
     run_type = AnswerCheckRun
-    perfect_score_label = "a copy of the reference"
+    perfect_score_label = "an identical text"
 
     def bounds(self, settings: AnswerCheckSettings, name: str) -> tuple[float, float]:
         """Return the bounds of all scores, 0 and 1."""

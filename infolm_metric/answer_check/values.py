@@ -172,7 +172,7 @@ def _find_all(found: Sequence[Item], wanted: Sequence[Item]) -> list[int] | None
 
 
 def _compare_each(found: Sequence[Item], wanted: Sequence[Item]) -> Agreement:
-    """Return MATCH if all agree, NONE if all are near or none is a rival, and else MISMATCH."""
+    """Return MATCH if all agree, NONE if all are near or none is a rival, otherwise MISMATCH."""
     if all(any(_agree(x, y) for x in found) for y in wanted):
         return Agreement.MATCH
     near = all(any(_agree(x, y) or _are_near(x, y) for x in found) for y in wanted)

@@ -104,9 +104,9 @@ class BaselineStats:
         """Compute the statistics of the scores of unrelated pairs, [pairs].
 
         `tokens` are the lengths of their shortest texts, [pairs]. Bins with fewer than `BIN_PAIRS`
-        pairs are left out. If no bin has so many, all pairs are in one bin. `sources` are the
-        numbers of the sources, [pairs]. A verdict must hold for each source, so the first two
-        percentiles are the best of all sources with enough pairs.
+        pairs are left out. If no bin has so many, all pairs are in one bin. `sources` is the
+        index of each pair's source, [pairs]. A verdict must hold for each source, so the first two
+        percentiles are the best over all pairs and each source with enough pairs.
 
         >>> stats = BaselineStats.of([0.5, 0.75, 1.0], [9, 10, 11])
         >>> stats.mean, stats.bins[0].tokens, stats.bins[0].percentiles[3]

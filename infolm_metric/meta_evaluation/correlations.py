@@ -193,11 +193,11 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
 
 
 def check_finite(grids: Mapping[str, np.ndarray]) -> None:
+    if len({np.shape(grid)[-1:] for grid in grids.values()}) > 1:
+        raise InputError(f"{' and '.join(grids)} must have equal lengths. Pass as many of each.")
     for name, grid in grids.items():
         if np.isinf(grid).any():
-            raise InputError(
-                f"{name} must be finite, or NaN for missing scores, got an infinite score"
-            )
+            raise InputError(f"{name} must be finite, or NaN for missing scores, got infinity")
 
 
 def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:

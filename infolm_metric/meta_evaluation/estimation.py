@@ -70,7 +70,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
 
     The estimate equals the mean of the ratings if no slope can be used, as with fewer than 3
     ratings, equal metric scores, or no unrated rows. If all ratings are equal, both intervals are
-    NaN. Raises InputError if the arrays differ in shape, or a metric score is not finite.
+    NaN. Raises InputError if the arrays differ in shape, or a score is not finite.
 
     >>> random = np.random.default_rng(0)
     >>> human = random.normal(70, 10, size=500)
@@ -88,8 +88,9 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     if human.shape != metric.shape or human.ndim != 1:
         shapes = f"{list(human.shape)} and {list(metric.shape)}"
         raise InputError(f"human and metric must be lists of equal length, got shapes {shapes}")
-    if not np.isfinite(metric).all():
-        raise InputError("metric must be finite. Remove the rows without a finite score.")
+    for name, faulty in (("metric", ~np.isfinite(metric)), ("human", np.isinf(human))):
+        if faulty.any():
+            raise InputError(f"{name}[{faulty.argmax()}] must be finite. Remove such rows.")
     is_rated = ~np.isnan(human)
     y, m = human[is_rated], metric[is_rated]
     rated, rows = len(y), len(human)

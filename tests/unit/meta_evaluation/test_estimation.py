@@ -127,5 +127,6 @@ def test_no_interval_without_variation(ratings, mean):
 def test_invalid_arguments_are_rejected():
     with pytest.raises(InputError, match=r"shapes \[2\] and \[3\]"):
         estimate_mean(np.ones(2), np.ones(3))
-    with pytest.raises(InputError, match="finite"):
-        estimate_mean(np.ones(2), np.array([1.0, np.nan]))
+    for human, metric in (([1, 1], [1, np.nan]), ([1, np.inf], [1, 1])):
+        with pytest.raises(InputError, match=r"\[1\] must be finite"):
+            estimate_mean(human, metric)
