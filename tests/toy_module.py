@@ -1,4 +1,4 @@
-"""The toy metric for `evaluate`, whose import takes longer than that of the scorer."""
+"""The toy metric for `evaluate`, separate because `evaluate` takes long to import."""
 
 from infolm_metric.scoring.evaluate_metric import EvaluateMetric
 from tests.toy import ToyScorer

@@ -139,7 +139,7 @@ def check_writable(path: str | os.PathLike[str], inputs: Iterable[str] = ()) -> 
     for source in map(Path, inputs):
         folder = source.is_dir() and source.resolve() in target.parents
         if folder or (source.is_file() and target.exists() and source.samefile(target)):
-            raise InputError(f"cannot write {path}: it is part of the input. Choose another.")
+            raise InputError(f"cannot write {path}: it is part of the input. Choose another path.")
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -131,7 +131,7 @@ class MENLIScorer(NLIScorer[MENLISettings]):
             raise InputError(
                 f"formula={formulas[0]!r} needs an NLI model with three labels, but "
                 f"{settings.model_name_or_path!r} has two labels, entailment and not_entailment. "
-                "Use another model, or formula='e' (except for a baseline)."
+                "Use another model. Except for a baseline, formula='e' also works."
             )
         return run
 

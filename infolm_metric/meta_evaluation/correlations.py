@@ -41,7 +41,7 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 1.0]]))
     array([ 1., nan])
     """
-    check_finite({"x": x, "y": y})
+    check_arrays({"x": x, "y": y})
     deviations, sizes = [], []
     for values in (np.asarray(x, dtype=float), np.asarray(y, dtype=float)):
         deviation = values - values.mean(-1, keepdims=True)
@@ -58,7 +58,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
     """
-    check_finite({"x": x, "y": y})
+    check_arrays({"x": x, "y": y})
     return pearson(rankdata(x, axis=-1), rankdata(y, axis=-1))
 
 
@@ -68,7 +68,7 @@ def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> kendall(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])).round(3)
     np.float64(0.667)
     """
-    check_finite({"x": x, "y": y})
+    check_arrays({"x": x, "y": y})
     x, y = np.broadcast_arrays(x, y)
     n = x.shape[-1]
     if n > MAX_PAIRWISE:
@@ -189,12 +189,12 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
                 f"{first_name} and {name} must have the same shape, [systems, samples] or [texts], "
                 f"got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
             )
-    check_finite(grids)
+    check_arrays(grids)
 
 
-def check_finite(grids: Mapping[str, np.ndarray]) -> None:
-    if len({np.shape(grid)[-1:] for grid in grids.values()}) > 1:
-        raise InputError(f"{' and '.join(grids)} must have equal lengths. Pass as many of each.")
+def check_arrays(grids: Mapping[str, np.ndarray]) -> None:
+    if len(set(sizes := [np.atleast_1d(grid).shape[-1] for grid in grids.values()])) > 1:
+        raise InputError(f"{' and '.join(grids)} must have equal lengths, got {sizes}. Match them.")
     for name, grid in grids.items():
         if np.isinf(grid).any():
             raise InputError(f"{name} must be finite, or NaN for missing scores, got infinity")

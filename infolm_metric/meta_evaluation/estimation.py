@@ -88,9 +88,9 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     if human.shape != metric.shape or human.ndim != 1:
         shapes = f"{list(human.shape)} and {list(metric.shape)}"
         raise InputError(f"human and metric must be lists of equal length, got shapes {shapes}")
-    for name, faulty in (("metric", ~np.isfinite(metric)), ("human", np.isinf(human))):
-        if faulty.any():
-            raise InputError(f"{name}[{faulty.argmax()}] must be finite. Remove such rows.")
+    for name, values in (("metric", metric), ("human", np.where(np.isnan(human), 0, human))):
+        for row in np.flatnonzero(~np.isfinite(values)):
+            raise InputError(f"{name}[{row}] must be finite, got {values[row]}. Remove such rows.")
     is_rated = ~np.isnan(human)
     y, m = human[is_rated], metric[is_rated]
     rated, rows = len(y), len(human)

@@ -128,5 +128,5 @@ def test_invalid_arguments_are_rejected():
     with pytest.raises(InputError, match=r"shapes \[2\] and \[3\]"):
         estimate_mean(np.ones(2), np.ones(3))
     for human, metric in (([1, 1], [1, np.nan]), ([1, np.inf], [1, 1])):
-        with pytest.raises(InputError, match=r"\[1\] must be finite"):
+        with pytest.raises(InputError, match=r"\[1\] must be finite, got (nan|inf)\."):
             estimate_mean(human, metric)

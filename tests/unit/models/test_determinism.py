@@ -22,7 +22,7 @@ def library(request, monkeypatch):
         pytest.skip("torch was built without oneDNN")
     avx512 = torch.backends.cpu.get_cpu_capability() == "AVX512"
     if request.param and not avx512 and torch.__version__ < "2.13":
-        pytest.skip("the package uses oneDNN with AVX-512, and older versions have no rule without")
+        pytest.skip("without AVX-512, oneDNN is unused, and older versions have no rule")
     determinism.probe_rows.cache_clear()
     if request.param:
         monkeypatch.setattr(determinism, "uses_onednn", lambda dtype: dtype == torch.float32)
