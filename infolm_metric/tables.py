@@ -233,7 +233,7 @@ def read_documents(path: str, column: str) -> Iterator[str]:
     """
     if not is_table_path(path):
         return read_texts(path)
-    return (text for row in read_rows(path) for text in _texts(*row, column))
+    return (text for row in read_rows(path) for text in _texts(*row, column, "column"))
 
 
 def load_dataset(
@@ -297,8 +297,8 @@ def parse_pair(
     >>> parse_pair("line 1", {"candidate": "a cat", "reference": "the cat"})
     ('a cat', ['the cat'])
     """
-    column = candidate_column or _find_column(where, row, CANDIDATE_COLUMNS, "--candidate-column")
-    prediction = cell(where, row, column)
+    column = candidate_column or _find_column(where, row, CANDIDATE_COLUMNS, "candidate_column")
+    prediction = cell(where, row, column, " Set candidate_column=NAME.")
     check_text(f"{where}: {column!r}", prediction)
     return prediction, parse_references(where, row, reference_columns)
 
@@ -315,9 +315,9 @@ def parse_references(
     ['the cat', 'cats']
     """
     columns = reference_columns or [
-        _find_column(where, row, REFERENCE_COLUMNS, "--reference-column")
+        _find_column(where, row, REFERENCE_COLUMNS, "reference_columns")
     ]
-    return [text for name in columns for text in _texts(where, row, name)]
+    return [text for name in columns for text in _texts(where, row, name, "reference_columns")]
 
 
 def cell(where: str, row: Mapping[str, object], column: str, remedy: str = "") -> Any:
@@ -335,7 +335,7 @@ def cell(where: str, row: Mapping[str, object], column: str, remedy: str = "") -
     return row[column]
 
 
-def _find_column(where: str, row: Mapping[str, object], names: Sequence[str], option: str) -> str:
+def _find_column(where: str, row: Mapping[str, object], names: Sequence[str], argument: str) -> str:
     """Return the only one of `names` that is a column of the row."""
     columns = [name for name in names if name in row]
     if len(columns) != 1:
@@ -343,14 +343,14 @@ def _find_column(where: str, row: Mapping[str, object], names: Sequence[str], op
         check = " Check the header and its separator." if isinstance(row, Cells) else ""
         raise InputError(
             f"{where}: {problem} {' and '.join(map(repr, names))}. Rename the column, or pass "
-            f"{option} (available: {', '.join(map(repr, row)) or 'none'}).{check}"
+            f"{argument} (available: {', '.join(map(repr, row)) or 'none'}).{check}"
         )
     return columns[0]
 
 
-def _texts(where: str, row: Mapping[str, object], column: str) -> list[str]:
-    """Check and return the texts in a column."""
-    value = cell(where, row, column, " Select another column.")
+def _texts(where: str, row: Mapping[str, object], column: str, argument: str) -> list[str]:
+    """Check and return the texts in the column that `argument` selects."""
+    value = cell(where, row, column, f" Set {argument}=NAME.")
     if hasattr(value, "tolist"):  # an array, for example from pandas
         value = value.tolist()
     if isinstance(row, Cells) and isinstance(value, str):

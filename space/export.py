@@ -51,7 +51,7 @@ def export(folder: Path, user: str, metric: str) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} must be a new or empty folder. Choose another path.")
     if not re.fullmatch(r"\w[\w.-]*", user):
-        raise InputError(f"user must be the name of a user or an organization, got {user!r}")
+        raise InputError(f"--user must be a name on the Hub (letters, digits, . _ -), got {user!r}")
     entry = METRICS[metric]
     address = f"{constants.ENDPOINT}/spaces/{user}/{entry.registered_name}"
     wheel = f"{address}/resolve/main/{WHEEL}"

@@ -99,7 +99,7 @@ class Number:
 
 
 class Date(NamedTuple):
-    """A date whose month is written as a name or an abbreviation. None if a part is missing."""
+    """A date whose month is a name or an abbreviation. A missing year or day is None."""
 
     year: int | None
     month: int

@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     outputs.check_output(arguments, outputs.JSON_LINES, arguments.file)
     from infolm_metric.robustness import make_cases, read_items
 
-    items = read_items(arguments.file, arguments.reference_column)
+    items = read_items(arguments.file, arguments.reference_columns)
     cases = make_cases(items, arguments.attack, arguments.seed, arguments.per_attack)
     if not cases:
         names = ", ".join(arguments.attack) or "any attack"

@@ -45,8 +45,8 @@ def run(arguments: argparse.Namespace) -> None:
     texts = [text for text in corpus if text.strip()]
     if len(set(texts)) < 2 * LEAST_PAIRS:
         raise InputError(
-            f"the corpus must have at least {2 * LEAST_PAIRS} distinct texts, preferably 1000, "
-            f"got {len(set(texts))}. Add texts."
+            f"CORPUS {' '.join(arguments.corpus)} must have at least {2 * LEAST_PAIRS} distinct "
+            f"texts, preferably 1000, got {len(set(texts))}. Add texts."
         )
     scorer = options.make_scorer(settings)
     baseline = scorer.make_baseline([texts], arguments.pairs, arguments.references)

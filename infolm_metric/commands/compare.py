@@ -59,22 +59,15 @@ def run(arguments: argparse.Namespace) -> None:
             "--idf separate estimates token weights from each system's texts, so scores are not "
             "comparable. Use references, none, bundled or a file written by infolm idf."
         )
-    texts = [
-        (row["prediction"], *row["references"])
-        for _, row in read_parallel(names[0], [*names[1:], *arguments.references])
-    ]
+    rows = read_parallel(names[0], [*names[1:], *arguments.references])
+    texts = [(row["prediction"], *row["references"]) for _, row in rows]
     _check_count(len(texts), arguments)
     systems, results = _score(settings, texts, arguments)
     reasons = chain.from_iterable(comparison_obstacles(result.counts) for result in results)
     obstacles = ", ".join(dict.fromkeys(reasons))
-    report = {
-        "systems": systems,
-        "against": names[0],
-        "test": TEST,
-        "resamples": arguments.resamples,
-        "seed": arguments.seed,
-        "metrics": outputs.describe_metrics(results),
-    }
+    report = {"systems": systems, "against": names[0], "test": TEST}
+    report |= {"resamples": arguments.resamples, "seed": arguments.seed}
+    report |= {"metrics": outputs.describe_metrics(results)}
     lines = _lines(systems, len(texts), results, obstacles, arguments)
     outputs.write_report(arguments, report, lines)
     if arguments.fail_if_worse and len(texts) >= FEW_TEXTS:
@@ -108,12 +101,8 @@ def _check_none_worse(report: Mapping[str, Any], obstacles: str) -> None:
     """Raise FailedError if a system is significantly worse than the first, or has no verdict."""
     if obstacles:
         raise FailedError(f"no verdict, because of {obstacles}. See the warnings for remedies.")
-    worse = [
-        f"{row['system']} by {name}"
-        for name, rows in report["systems"].items()
-        for row in rows
-        if row["verdict"] == "worse"
-    ]
+    rows = ((name, row) for name, part in report["systems"].items() for row in part)
+    worse = [f"{row['system']} by {name}" for name, row in rows if row["verdict"] == "worse"]
     if worse:
         raise FailedError(f"significantly worse than {report['against']}: {', '.join(worse)}")
 

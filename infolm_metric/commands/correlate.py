@@ -72,6 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
 
     ratings = _read(arguments)
     names = [column for item in settings for column in item.columns()]
+    if not (names or ratings.metrics):
+        raise InputError("no metric. Omit --no-metric, or name a column with --scores.")
     if duplicates := [name for name in names if name in ratings.metrics]:
         raise InputError(f"two metrics are named {duplicates[0]!r}, one a column. Rename it.")
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
@@ -112,7 +114,7 @@ def _warn_of_few(table: AgreementTable) -> None:
 
 def _read(arguments: argparse.Namespace) -> Ratings:
     """Read the ratings, and negate the scores of metrics for which lower is better."""
-    ratings = read_ratings(arguments, arguments.scores)
+    ratings = read_ratings(arguments, arguments.metrics)
     for name in arguments.lower_is_better:
         if name not in ratings.metrics:
             raise InputError(
@@ -130,12 +132,12 @@ def read_ratings(arguments: argparse.Namespace, metrics: list[str], **keywords: 
     system = arguments.system_column
     return meta_evaluation.read_ratings(
         arguments.data,
-        criteria=arguments.criterion,
+        criteria=arguments.criteria,
         metrics=metrics,
         system_column=False if system == "none" else system,
         id_column=arguments.id_column,
         candidate_column=arguments.candidate_column,
-        reference_columns=arguments.reference_column,
+        reference_columns=arguments.reference_columns,
         **keywords,
     )
 

@@ -47,7 +47,7 @@ def add_options(parser: Parser) -> None:
     text = "human score to estimate (repeatable, default: all)"
     options.add_repeated(group, "--criterion", help=text)
     text = "column with another metric's scores, used instead of --metric"
-    group.add_argument("--scores", metavar="NAME", help=text)
+    group.add_argument("--scores", dest="metrics", metavar="NAME", help=text)
     options.add_rating_columns(group)
     options.add_metric(parser, multiple=True)
     outputs.add_output(parser.add_argument_group("output"))
@@ -57,7 +57,7 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Score all rows, then estimate the mean human scores."""
     outputs.check_output(arguments, outputs.REPORTS, arguments.data)
-    columns = [arguments.scores] if arguments.scores else []
+    columns = [arguments.metrics] if arguments.metrics else []
     settings = [] if columns else options.read_metrics(arguments)
     ratings = read_ratings(arguments, columns, texts=not columns, correlated=False)
     if columns:

@@ -25,7 +25,7 @@ from importlib import import_module
 from types import ModuleType
 
 from infolm_metric import core
-from infolm_metric.commands.options import MODEL, check_metrics
+from infolm_metric.commands.options import check_metrics
 from infolm_metric.commands.parser import WRONG_INPUT, FailedError, Parser, name_flags
 from infolm_metric.core.checks import InputError, nearest
 
@@ -146,9 +146,7 @@ def _parse(name: str, command: ModuleType, words: Sequence[str]) -> argparse.Nam
     )
     command.add_options(parser)
     as_texts = words[words.index("--") + 1 :] if "--" in words else []
-    names = {*parser.owners, MODEL, "rescale_with_baseline", "per_attack", "seed", "num_proc"}
-    flags = {name: flag for name, flag in parser.flags().items() if name in names}
-    parser.set_defaults(as_texts=as_texts, flags=flags)
+    parser.set_defaults(as_texts=as_texts, flags=parser.flags())
     parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
     arguments, unknown = parse(words)
     if unknown:

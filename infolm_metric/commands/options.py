@@ -139,11 +139,11 @@ def read_models(arguments: argparse.Namespace) -> dict[str, str]:
         metric, mark, model = word.partition("=")
         if not mark or os.path.exists(os.path.expanduser(word)):
             metric, model = "", word
-        known = not metric or metrics.find(metric).name in chosen_metrics(arguments)
+        known = not metric or metric in chosen_metrics(arguments)
         if not (known and model) or metric in models:
             raise InputError(
-                f"--model {word} must be NAME, once, or METRIC=NAME, once for each metric of "
-                "--metric. Remove or correct it."
+                f"--model {word}: pass NAME once, or METRIC=NAME once per metric of --metric "
+                f"({', '.join(chosen_metrics(arguments))})."
             )
         models[metric] = model
     return models
@@ -162,8 +162,13 @@ def progress_enabled(quiet: bool) -> bool:
 # Other options.
 
 
+# Names of arguments in Python that differ from their flags, by which messages call them.
+PYTHON_NAMES = {"--criterion": "criteria", "--scores": "metrics"}
+
+
 def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: Any) -> None:
     """Add a repeatable option, whose default is an empty list."""
+    keywords = {"dest": PYTHON_NAMES.get(flags[-1])} | keywords
     group.add_argument(*flags, action="append", default=[], metavar=metavar, **keywords)
 
 
@@ -178,7 +183,7 @@ def add_columns(group: Group, candidates: bool = True) -> None:
         text = f"column of candidates (default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
         add_names(group, {"--candidate-column": text})
     text = f"column of references (repeatable, default: {' or '.join(tables.REFERENCE_COLUMNS)})"
-    add_repeated(group, "--reference-column", help=text)
+    add_repeated(group, "--reference-column", dest="reference_columns", help=text)
 
 
 RATING_COLUMNS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, NoReturn
@@ -10,6 +11,8 @@ from typing import Any, NoReturn
 from infolm_metric.core.checks import NAMES_ELSEWHERE, nearest
 
 WRONG_INPUT = 2
+# A name in a message, outside of quotes, file names and flags, with the start of an assignment.
+SETTING = re.compile(r"(?<![^\s(])(\w+)(?:\[\d+\])?(?![-/\w[]|\.\w)(=False\b|=True\b|=|)")
 
 
 class FailedError(Exception):
@@ -66,16 +69,21 @@ class Parser(argparse.ArgumentParser):
 
 
 def name_flags(message: str, flags: Mapping[str, str], setting: str = "") -> str:
-    """Replace the setting that a message is about, and unquoted assignments, by flags.
+    """Replace names of Python by flags, outside of quotes.
 
-    >>> name_flags("idf must be a word. Use idf=False", {"idf": "--idf"}, "idf")
-    '--idf must be a word. Use --idf=False'
+    Replaced are assignments, names with an underscore, and once the setting that a message is
+    about.
+
+    >>> name_flags("idf must be a word. Use idf=False.", {"idf": "--idf"}, "idf")
+    '--idf must be a word. Use --idf=none.'
     """
-    words = message.split(" ")
-    for place, word in enumerate(words):
-        name, mark, value = word.partition("=")
-        if mark and name in flags:
-            words[place] = f"{flags[name]}={value}"
-        elif word.partition("[")[0] == setting and setting in flags:
-            words[place], setting = flags[setting], ""  # only once
-    return " ".join(words)
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal setting
+        name, mark = match.groups()
+        if name not in flags or not (mark or "_" in name or name == setting):
+            return match[0]
+        setting = "" if name == setting else setting
+        return flags[name] + {"=True": "", "=False": "=none"}.get(mark, mark)
+
+    return SETTING.sub(replace, message)

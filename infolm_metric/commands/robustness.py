@@ -45,16 +45,16 @@ def add_options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     outputs.check_output(arguments, outputs.REPORTS, arguments.file)
     for name in arguments.lower_is_better:
-        if name not in arguments.scores:
+        if name not in arguments.metrics:
             raise InputError(f"--lower-is-better {name} requires --scores {name}")
-    settings = options.read_metrics(arguments) if arguments.metric or not arguments.scores else []
+    settings = options.read_metrics(arguments) if arguments.metric or not arguments.metrics else []
 
     from infolm_metric.robustness import evaluate_robustness, read_cases
 
     rows, cases = zip(*read_cases(arguments.file), strict=True)
     columns = {
         name: _column(name, rows, -1 if name in arguments.lower_is_better else 1)
-        for name in arguments.scores
+        for name in arguments.metrics
     }
     scorers = {
         item.metric if item.several else item.columns()[0]: options.make_scorer(item)

@@ -25,7 +25,7 @@ from infolm_metric.commands import options, outputs, score_input
 from infolm_metric.commands.parser import Parser
 from infolm_metric.core.baselines import PACKAGE, Verdict, resolve_baseline
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, counted
 from infolm_metric.core.results import Result, Summary, mean, verdict_obstacles, warn
 from infolm_metric.core.settings import Settings
 from infolm_metric.integrations import require
@@ -118,7 +118,7 @@ def _check_metrics(
     columns = [column for item in settings for column in item.columns(bool(baseline))]
     if arguments.view == "--score-only" and len(columns) > 1:
         names = ", ".join(columns)
-        remedy = "Omit -b or --rescale-with-baseline, or select one metric and score."
+        remedy = "Omit -b, or select a single score, without --rescale-with-baseline."
         raise InputError(f"-b prints a single number, got {names}. {remedy}")
     single = {"job": "a job", "ray": "--engine ray", "explanation": "--explain"}.get(output_format)
     if isinstance(baseline, str):  # each metric has its own baseline
@@ -251,10 +251,10 @@ def _sentences(scorer: Scorer[S], result: Summary) -> Iterator[str]:
             if not verdict.startswith("no verdict"):
                 subject = "this pair is" if result.pairs == 1 else "on average, the pairs are"
                 verdict = f"{subject} {verdict}"
-            unrelated = stats.at(result.tokens)
+            unrelated, tokens = stats.at(result.tokens), counted(round(result.tokens), "token")
             low, high = sorted((unrelated.percentiles[2], unrelated.percentiles[-1]))
             yield (
-                f"unrelated texts of {result.tokens:.0f} tokens: mean {unrelated.mean:.3g}, 80% "
+                f"unrelated texts of {tokens}: mean {unrelated.mean:.3g}, 80% "
                 f"between {low:.3g} and {high:.3g} (baseline from the {stats.source}); {verdict}"
             )
         if (rescaled := result.means.get(f"{column}_rescaled")) is not None:

@@ -43,7 +43,7 @@ def parse_source(arguments: argparse.Namespace) -> Source:
     references = arguments.references
     parallel = [*filter(None, [arguments.candidates]), *references]
     check_input_mode(arguments, texts, table, parallel)
-    columns = (arguments.candidate_column, arguments.reference_column)
+    columns = (arguments.candidate_column, arguments.reference_columns)
     if texts:
         row = ("arguments", {"prediction": texts[0], "references": texts[1:]})
         return Source("arguments", lambda: iter([row]))
@@ -68,7 +68,7 @@ def check_input_mode(
     if (modes := sum(map(bool, (texts, table, arguments.dataset, parallel)))) != 1:
         problem = "more than one input" if modes else "nothing to score"
         raise InputError(f"{problem}. Pass {INPUT_MODES}.")
-    if (texts or parallel) and (arguments.candidate_column or arguments.reference_column):
+    if (texts or parallel) and (arguments.candidate_column or arguments.reference_columns):
         raise InputError("--candidate-column and --reference-column require --data or --dataset")
     for flag in ("split", "dataset_config", "dataset_revision"):
         if getattr(arguments, flag) and not arguments.dataset:

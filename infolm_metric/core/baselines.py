@@ -227,8 +227,9 @@ class Baseline:
         nearest = min(differences, key=len, default="") or "other weights or fewer references"
         raise BaselineNotFoundError(
             f"the {self.source} has no baseline for these settings, {weights} token weights and "
-            f"references per pair: {references} ({nearest}). Except for answer_check, make one by "
-            f"`infolm baseline CORPUS --metric {metric} --references {references} -o FILE`."
+            f"references per pair: {references} ({nearest}). Except for answer_check, make one: "
+            f"`infolm baseline CORPUS -o FILE --metric {metric} --references {references}`, with "
+            "the same model and settings."
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -20,7 +20,7 @@ FEW_TEXTS = 10  # with fewer, tests miss most differences between systems, so th
 # Counts that can prevent the verdict on a system. Counts of empty, very short and unknown texts
 # cannot, because these are the system's fault.
 SYSTEM_COUNTS = ("texts", "pairs", "out_of_domain", "few_weighted", "indistinguishable")
-_TABLE = "a table from a larger corpus (IDF.from_corpus, infolm idf)"
+_TABLE = "idf=FILE with a table from a larger corpus (infolm idf, or IDF.from_corpus in Python)"
 # Messages by kind of warning.
 WARNING_MESSAGES = {
     "too_long": "{count} of {texts} texts exceed the maximum length and were truncated. Set "
@@ -35,25 +35,25 @@ WARNING_MESSAGES = {
     "blank_references": "blank references were left out if their candidate has other references "
     "({count} in total). Check the input if they are not padding.",
     "one_token": "{count} of {texts} texts have only one weighted token, which is masked, so texts "
-    "such as 'yes' and 'no' score equally. Set interpolation to 0.1, for example. For longer "
-    "texts, idf=False also helps (in a combination, set both in Python, in combine_with).",
+    "such as 'yes' and 'no' score equally. Set interpolation=0.1 or, for longer texts, idf=False "
+    "(for a combination, in a settings object in Python).",
     "indistinguishable": "{count} of {pairs} pairs of different texts have the best score. Set "
-    "idf=False or 'bundled', interpolation > 0 or a higher layer (of combine_with, if combined).",
+    "idf=False or idf='bundled'. InfoLM also has interpolation=0.1, and BERTScore higher layers.",
     "zero_weight": "{count} of {texts} texts contain only tokens with an IDF of 0 and were "
-    f"weighted uniformly. Set idf to {_TABLE}.",
+    f"weighted uniformly. Set {_TABLE}.",
     "few_weighted": "in {count} of {texts} texts, fewer than half of the tokens have a noticeable "
     "IDF weight, as in texts from a template, so baselines of prose do not apply. Set idf=False "
-    "or 'bundled', or score with a baseline from your own texts (`infolm baseline`).",
+    "or idf='bundled', or score with a baseline from your own texts (`infolm baseline`).",
     "unknown_tokens": "{fraction:.0%} of the tokens are unknown to the model, such as emoji or "
     "another script, and cannot be distinguished. Use a model with a suitable vocabulary.",
     "out_of_domain": "{count} of {texts} texts look like another language, program code or random "
     "letters, so their scores are not meaningful. Use a model trained on such texts.",
     "thinking": "{count} of {texts} texts contain reasoning such as <think>...</think>, which is "
-    "scored as part of the text. Remove it, or use answer_check with strip_thinking=True.",
-    "one_document": "IDF needs at least two distinct documents. Using uniform weights (as with "
-    f"idf=False). Set idf to {_TABLE} for other weights.",
+    "scored as part of the text. Remove it, or use answer_check, which removes it.",
+    "one_document": "IDF needs at least two distinct documents, so all weights are equal (as with "
+    f"idf=False). For other weights, set {_TABLE}.",
     "few_documents": "IDF weights are unreliable because the corpus has only {count} distinct "
-    f"documents. Set idf to {_TABLE}, or to False for uniform weights.",
+    f"documents. Set {_TABLE}, or idf=False for equal weights.",
 }
 # Warnings that a result counts. It also counts all "pairs", "texts" and "tokens", and the pairs
 # with "identical" token ids.

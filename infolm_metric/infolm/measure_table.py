@@ -234,7 +234,7 @@ def parameter_grid(
     columns = {"alpha": alphas, "beta": betas}
     for parameter in measure.parameters:
         for value in columns[parameter.name]:
-            check_value(parameter.name, value, float)
+            check_value(f"each value of {parameter.name}s", value, float)
     for alpha, beta in product(alphas, betas):
         with suppress(InputError):  # outside the domain
             used = measure.check(alpha, beta)

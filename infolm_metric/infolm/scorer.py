@@ -65,7 +65,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         return pairs.chunks(self.chunk_size(CHUNK_BYTES))
 
     def chunk_size(self, most_bytes: int, count: int = 1) -> int:
-        """Return how many texts fit in `most_bytes`, with `count` rows each, float64 [vocab]."""
+        """Return the texts per chunk, with `count` rows each, float64 [vocab], in `most_bytes`."""
         return max(2, min(CHUNK_TEXTS, most_bytes // (8 * self.checkpoint.size * count)))
 
     def encode(self, texts: Texts, keep_logits: bool = False) -> dict[Hashable, Tensor]:
@@ -308,8 +308,9 @@ def sweep_grid(
         for alpha, beta in measures.parameter_grid(name, alphas, betas)
     ]
     if not grid:
+        domains = (f"{x.name}: {x.domain}" for n in names for x in measures.MEASURES[n].parameters)
         raise InputError(
-            f"alphas={alphas} and betas={betas} contain no values in the domain of "
-            f"{', '.join(names)}. See measures.MEASURES for the domains."
+            f"alphas={alphas} and betas={betas} contain no valid values for {', '.join(names)} "
+            f"({', '.join(domains)}). Add one."
         )
     return grid

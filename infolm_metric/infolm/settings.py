@@ -72,7 +72,7 @@ class InfoLMSettings(EncodingSettings):
                 raise InputError(
                     f"interpolation=1 needs a measure with an upper bound, got {name} with "
                     f"symmetrize={self.symmetrize!r}. Use a smaller interpolation, "
-                    "symmetrize='jensen' (kl and renyi) or fisher_rao_distance.",
+                    "or for example fisher_rao_distance, or kl with symmetrize='jensen'.",
                     setting="interpolation",
                 )
 

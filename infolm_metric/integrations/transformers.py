@@ -53,7 +53,7 @@ class TrainerScores:
 
     def __init__(self, metric: Names, settings: Mapping[str, object]) -> None:
         names = [metric] if isinstance(metric, str) else check_texts("metric", metric)
-        check_whole("number of metrics", len(names))
+        check_whole("number of names in metric", len(names))
         fields = {name: field_types(find(name).settings_type()) for name in names}
         check_names(settings, set().union(*fields.values()))
         settings, self.scorers, self.directions = {"device": "cpu", **settings}, [], {}

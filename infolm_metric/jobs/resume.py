@@ -37,7 +37,7 @@ from infolm_metric.scoring.scorer import COUNTED_PAIRS, Run, S, Scorer
 from infolm_metric.tables import PAIR, Row, Source, check_new_columns, scored_rows
 
 JOB_CHUNK = 256  # pairs that are scored and written together
-RESTART = "Choose another output, or overwrite this one with --restart (in Python: restart=True)."
+RESTART = "Choose another output, or overwrite this one with restart=True."
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def _resume(
             if job.done:
                 warn_user(
                     f"{job.done} of {job.rows} pairs are saved in {part}. Run the command "
-                    "again, without --restart, to resume."
+                    "again, without restart=True, to resume."
                 )
             raise
     return job

@@ -104,7 +104,7 @@ def combine(
     better.
 
     Raises InputError if there are fewer than two scores, the lists differ in length, a
-    score is not a finite number, or the weight is not a number from 0 to 1.
+    score is not a finite number, or another argument is invalid.
 
     >>> combine([0.875, 0.125, 0.5], [0.25, 0.75, 0.5], nli_weight=0.25, higher_is_better=False)
     [1.0, 0.0, 0.5]
@@ -116,7 +116,8 @@ def combine(
         )
     check_fraction("nli_weight", check_value("nli_weight", nli_weight, float), "")
     nli = scaled(nli, (nli.min(), nli.max()))
-    other = scaled(other, (other.min(), other.max()), higher_is_better)
+    higher = check_value("higher_is_better", higher_is_better, bool)
+    other = scaled(other, (other.min(), other.max()), higher)
     return (nli_weight * nli + (1 - nli_weight) * other).tolist()
 
 

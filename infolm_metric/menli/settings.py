@@ -99,8 +99,7 @@ class MENLISettings(NLISettings):
                 if getattr(self, name) is not None:
                     raise InputError(
                         f"{name} requires a combination with another metric, got "
-                        f"{getattr(self, name)!r} without combine_with. Set it to 'bertscore', "
-                        "for example.",
+                        f"{getattr(self, name)!r}. Set combine_with='bertscore', for example.",
                         setting=name,
                     )
         if self.nli_weight is not None:

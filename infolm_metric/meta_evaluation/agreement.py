@@ -143,11 +143,8 @@ def agreement(
     >>> round(cell.value, 3), cell.p_values["bad"] < 0.05
     (1.0, True)
     """
-    if not (human and metrics):
-        raise InputError(
-            f"at least one criterion and one metric are required, got {len(human)} and "
-            f"{len(metrics)}. Add scores."
-        )
+    if not all(isinstance(x, Mapping) and x for x in (human, metrics)):
+        raise InputError("human and metrics must be dictionaries, with at least one entry each")
     named_grids = {f"criterion {name!r}": grid for name, grid in human.items()}
     named_grids |= {f"metric {name!r}": grid for name, grid in metrics.items()}
     correlations.check_grids(named_grids | ({} if length is None else {LENGTH: length}))
@@ -189,12 +186,10 @@ def comparison_metrics(
     """
     names = list(metrics)
     if LENGTH in names:
-        raise InputError(
-            f"a metric is named {LENGTH!r}, which is reserved for text lengths. Rename the metric."
-        )
-    against = list(dict.fromkeys([against] if isinstance(against, str) else against))
+        raise InputError(f"a metric is named {LENGTH!r}, reserved for text lengths. Rename it.")
+    against = list(dict.fromkeys([against] if isinstance(against, str) else against or ()))
     for name in against:
-        check_known("metric to test against", name, names if length is None else [*names, LENGTH])
+        check_known("against", name, names if length is None else [*names, LENGTH])
     varies = length is not None and bool(np.nanmin(length) < np.nanmax(length))
     return (*(name for name in against if name in names), *([LENGTH] if varies else []))
 

@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import kendalltau, rankdata
 
 from infolm_metric.core.checks import InputError, check_known
@@ -41,9 +43,8 @@ def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> pearson(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 1.0]]))
     array([ 1., nan])
     """
-    check_arrays({"x": x, "y": y})
     deviations, sizes = [], []
-    for values in (np.asarray(x, dtype=float), np.asarray(y, dtype=float)):
+    for values in check_arrays({"x": x, "y": y}):
         deviation = values - values.mean(-1, keepdims=True)
         size = np.sqrt((deviation * deviation).sum(-1))
         rounding_error = MIN_SPREAD * np.abs(values).max(-1) * math.sqrt(values.shape[-1])
@@ -58,7 +59,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 3.0, 20.0])).round(3)
     np.float64(0.949)
     """
-    check_arrays({"x": x, "y": y})
+    x, y = check_arrays({"x": x, "y": y})
     return pearson(rankdata(x, axis=-1), rankdata(y, axis=-1))
 
 
@@ -68,8 +69,7 @@ def kendall(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> kendall(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])).round(3)
     np.float64(0.667)
     """
-    check_arrays({"x": x, "y": y})
-    x, y = np.broadcast_arrays(x, y)
+    x, y = np.broadcast_arrays(*check_arrays({"x": x, "y": y}))
     n = x.shape[-1]
     if n > MAX_PAIRWISE:
         vectors = zip(x.reshape(-1, n), y.reshape(-1, n), strict=True)
@@ -179,25 +179,37 @@ def check_grids(grids: Mapping[str, np.ndarray]) -> None:
     Traceback (most recent call last):
     infolm_metric.InputError: human and metric must have the same shape, [systems, samples] ...
     """
-    first_name, first_grid = next(iter(grids.items()))
-    for name, grid in grids.items():
-        if np.ndim(grid) not in (1, 2):
-            shape = list(np.shape(grid))
-            raise InputError(f"{name} must be [systems, samples] or [texts], got shape {shape}")
-        if np.shape(grid) != np.shape(first_grid):
-            raise InputError(
-                f"{first_name} and {name} must have the same shape, [systems, samples] or [texts], "
-                f"got {list(np.shape(first_grid))} and {list(np.shape(grid))}"
-            )
+    shapes = [list(as_array(name, grid).shape) for name, grid in grids.items()]
+    if any(shape != shapes[0] or len(shape) not in (1, 2) for shape in shapes):
+        raise InputError(
+            f"{' and '.join(grids)} must have the same shape, [systems, samples] or [texts], got "
+            f"{' and '.join(map(str, shapes))}"
+        )
     check_arrays(grids)
 
 
-def check_arrays(grids: Mapping[str, np.ndarray]) -> None:
-    if len(set(sizes := [np.atleast_1d(grid).shape[-1] for grid in grids.values()])) > 1:
-        raise InputError(f"{' and '.join(grids)} must have equal lengths, got {sizes}. Match them.")
-    for name, grid in grids.items():
-        if np.isinf(grid).any():
+def as_array(name: str, values: object) -> np.ndarray:
+    """Return numbers as float64. Raise InputError for other values and for ragged lists.
+
+    >>> as_array("x", ["one"])
+    Traceback (most recent call last):
+    infolm_metric.InputError: x must be an array of numbers, got ['one']
+    """
+    with suppress(TypeError, ValueError):
+        if (array := np.asarray(values, dtype=float)).ndim:
+            return array
+    raise InputError(f"{name} must be an array of numbers, got {values!r:.100}")
+
+
+def check_arrays(values: Mapping[str, npt.ArrayLike]) -> list[np.ndarray]:
+    """Return the values as float64. Check that their lengths are equal and none is infinite."""
+    arrays = {name: as_array(name, array) for name, array in values.items()}
+    if len({0, *(sizes := [array.size and array.shape[-1] for array in arrays.values()])}) != 2:
+        raise InputError(f"{' and '.join(values)} must have equal lengths > 0, got {sizes}")
+    for name, array in arrays.items():
+        if np.isinf(array).any():
             raise InputError(f"{name} must be finite, or NaN for missing scores, got infinity")
+    return list(arrays.values())
 
 
 def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
@@ -209,7 +221,7 @@ def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
     present = ~np.any([np.isnan(grid) for grid in grids], axis=0)
     if present.ndim == 1:
         if present.sum() < 2:
-            raise InputError(f"need two texts with all scores, got {present.sum()}. Add texts.")
+            raise InputError(f"at least 2 texts need all scores, got {present.sum()}. Add texts.")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     columns = present.all(0)
     if not columns.any():

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from infolm_metric.core.checks import InputError
+from infolm_metric.meta_evaluation.correlations import as_array
 from infolm_metric.meta_evaluation.significance import CONFIDENCE
 
 QUANTILE = (1 + CONFIDENCE) / 2
@@ -84,7 +85,7 @@ def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
     >>> round(result.equivalent_ratings)
     58
     """
-    human, metric = np.asarray(human, dtype=float), np.asarray(metric, dtype=float)
+    human, metric = as_array("human", human), as_array("metric", metric)
     if human.shape != metric.shape or human.ndim != 1:
         shapes = f"{list(human.shape)} and {list(metric.shape)}"
         raise InputError(f"human and metric must be lists of equal length, got shapes {shapes}")

@@ -24,17 +24,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from infolm_metric.core.checks import InputError
+from infolm_metric.core.checks import InputError, check_value
 from infolm_metric.tables import Row, cell, parse_pair, read_rows
 
 # Default column of human scores in rows without systems.
 SCORE = "score"
 # Other names of a column that probably contains the systems.
 SYSTEM_NAMES = re.compile(r"(?i)(sys(tem)?|model|engine|submission)s?([\W_]*(id|name))?")
-INDEPENDENT = (
-    "pass --system-column none (in Python: system_column=False) to treat all rows as independent "
-    "texts"
-)
+INDEPENDENT = "pass system_column=False to treat all rows as independent texts"
 # Values of `is_human` in lower case. "1.0" and "0.0" come from columns with missing values.
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0", "", "none", "nan", "<na>")
 
@@ -134,6 +131,11 @@ def read_ratings(
     infolm_metric.InputError: row 2: system 'A' already has a text for id '1' in row 1. Remove ...
     """
     file = f"{fspath(rows)}: " if isinstance(rows, str | PathLike) else ""
+    if not isinstance(rows, Iterable | PathLike):
+        raise InputError(f"rows must be a file name or a list of dictionaries, got {rows!r}")
+    names = {"criteria": criteria, "metrics": metrics, "reference_columns": reference_columns}
+    for argument, value in names.items():
+        check_value(argument, value, tuple[str, ...])
     table = list(_locate_rows(rows))
     used = {*criteria, *metrics, candidate_column, *reference_columns}
     columns = [name for name in _columns(table) if name not in used - {"system", "id"}]
@@ -147,7 +149,7 @@ def read_ratings(
         if len(values) < 2 and (values is samples or (system and correlated)):
             skipped = f" (skipped {human_texts} human-written texts)" if human_texts else ""
             unit = f"values of {name!r}" if system else "texts"
-            raise InputError(f"{file}need two {unit}, got {len(values)}{skipped}. Add rows.")
+            raise InputError(f"{file}need at least 2 {unit}, got {len(values)}{skipped}. Add rows.")
     others = _read_scores(table, "metrics", metrics)
     default = () if system or SCORE in metrics else (SCORE,)
     human = _read_scores(table, "human", criteria, default)
@@ -179,7 +181,10 @@ def _locate_rows(rows: Any) -> Iterator[Row]:
     table = read_rows(fspath(rows)) if isinstance(rows, str | PathLike) else None
     for where, row in table or ((f"row {number}", row) for number, row in enumerate(rows, 1)):
         if not isinstance(row, Mapping):
-            raise InputError(f"{where} must be a dictionary, got {type(row).__name__}")
+            raise InputError(
+                f"{where} must be a dictionary, got {type(row).__name__}. Pass a list of "
+                "dictionaries, such as df.to_dict('records')."
+            )
         flat = {str(name): value for name, value in row.items()}
         for group in ("human", "metrics"):
             if isinstance(flat.get(group), Mapping):
@@ -202,8 +207,7 @@ def _find_system(
     if similar and "system" not in columns:
         raise InputError(
             f"{file}no column is named 'system'. If {similar!r} contains systems, pass "
-            f"--system-column {similar!r} (in Python: system_column={similar!r}). Otherwise, "
-            f"{INDEPENDENT}."
+            f"system_column={similar!r}. Otherwise, {INDEPENDENT}."
         )
     return "system" if "system" in columns else None
 
@@ -226,8 +230,8 @@ def _select_rows(
             problem, remedy = f"system {system!r} already has a text", "Remove one of them"
             if not system_column:
                 problem = "no column is named 'system', but there is already a text"
-                remedy = "If several systems wrote these texts, pass --system-column NAME (in "
-                remedy += f"Python: system_column). Otherwise, {INDEPENDENT}"
+                remedy = "If several systems wrote these texts, pass system_column=NAME. "
+                remedy += f"Otherwise, {INDEPENDENT}"
             raise InputError(
                 f"{row[0]}: {problem} for {id_column} {sample!r} in {texts[key][0]}. {remedy}."
             )
@@ -237,12 +241,12 @@ def _select_rows(
 
 def _parse_name(where: str, row: Mapping[str, object], column: str) -> str:
     """Return a system name or a sample id. Whole numbers are written without a decimal point."""
-    value = cell(where, row, column, " Select columns with --system-column and --id-column.")
+    value = cell(where, row, column, " Set system_column or id_column.")
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
     if not (isinstance(value, str) or whole) or isinstance(value, bool) or value == "":
         raise InputError(
             f"{where}: {column!r} must be a non-empty string or a whole number, got {value!r}. "
-            "Correct it, or select another column with --system-column or --id-column."
+            "Correct it, or select another column with system_column or id_column."
         )
     return str(int(value) if isinstance(value, float) else value)
 
@@ -272,18 +276,20 @@ def _read_scores(
     if group == "human" and not names:
         raise InputError(
             f"{table[0][0]}: no human scores. Add 'human': {{criterion: score}} or columns named "
-            "'human.CRITERION', or select columns with --criterion (in Python: criteria). The "
-            f"columns are {', '.join(map(repr, columns))}."
+            "'human.CRITERION', or select columns with criteria=NAMES. The columns are "
+            f"{', '.join(map(repr, columns))}."
         )
     scores = {}
     for name in names:
         column = prefix + name if name in in_group else name
         if column not in columns:
+            argument = "criteria" if group == "human" else group
             raise InputError(
-                f"{table[0][0]}: no score {name!r} in {group!r} and no such column. "
-                f"Available: {', '.join(map(repr, columns))}."
+                f"{table[0][0]}: {argument} must be scores in {group!r} or columns, got {name!r}. "
+                f"Available: {', '.join(map(repr, columns))}.",
+                setting=argument,
             )
-        scores[name] = [parse_score(where, name, row.get(column)) for where, row in table]
+        scores[name] = [parse_score(where, column, row.get(column)) for where, row in table]
     return scores
 
 
@@ -308,7 +314,7 @@ def parse_score(where: str, column: str, value: Any) -> float:
                 return score
     raise InputError(
         f"{where}: column {column!r} must contain finite numbers, got {value!r}. Write numbers "
-        "like 3.5 or 1000, without units, and leave missing scores empty (in JSON: null)."
+        "like 3.5 or 1000, without units, and leave missing scores empty (None, in JSON: null)."
     )
 
 

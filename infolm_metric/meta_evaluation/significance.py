@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import permutation_test
 from scipy.stats import t as student
 
-from infolm_metric.core.checks import InputError, check_at_least, check_known, check_whole
+from infolm_metric.core.checks import InputError, check_known, check_whole
 from infolm_metric.meta_evaluation import correlations
 
 RESAMPLES = 1000
@@ -147,13 +147,11 @@ def approximate_randomization(
     1.0
     """
     check_whole("resamples", resamples)
-    scores, other = np.asarray(scores, dtype=float), np.asarray(other, dtype=float)
-    if scores.shape != other.shape or scores.ndim != 1 or len(scores) < 2:
-        shapes = f"{list(scores.shape)} and {list(other.shape)}"
-        raise InputError(f"scores and other must have the same length >= 2, got shapes {shapes}")
-    if not np.isfinite([scores, other]).all():
-        raise InputError("scores and other must be finite, got NaN or infinite scores")
+    check_whole("seed", seed, least=0)
+    scores, other = correlations.check_arrays({"scores": scores, "other": other})
     differences = scores - other
+    if differences.ndim != 1 or len(differences) < 2 or np.isnan(differences).any():
+        raise InputError("scores and other must be lists of at least two scores without NaN")
     batch = max(1, SCORES_PER_CHUNK // len(differences))
     options: Any = {"permutation_type": "samples", "n_resamples": resamples, "batch": batch}
     return float(permutation_test((differences,), np.sum, **options, rng=seed).pvalue)
@@ -231,7 +229,8 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> tuple[float, fl
     >>> round(t, 3), round(p_value, 3)
     (1.361, 0.187)
     """
-    check_at_least("number of systems for Williams' test", n, MIN_SYSTEMS)
+    check_whole("n (the number of systems)", n, MIN_SYSTEMS)
+    r12, r13, r23 = correlations.as_array("r12, r13 and r23", (r12, r13, r23)).tolist()
     if any(math.isnan(r) for r in (r12, r13, r23)):
         return math.nan, math.nan
     if max(map(abs, (r12, r13, r23))) > 1:
@@ -274,12 +273,14 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
 
     If hypotheses with a corrected p-value below 0.05 are rejected, the family-wise error rate is at
     most 0.05. `p_values`, float64 [tests], belong to one family of tests, and the result has the
-    same shape. NaN (not defined) is ignored.
+    same shape. NaN (not defined) is ignored. Raises InputError for other values outside [0, 1].
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    values = np.asarray(p_values, dtype=float)
+    values = correlations.as_array("p_values", p_values)
+    if values.ndim > 1 or ((values < 0) | (values > 1)).any():
+        raise InputError(f"p_values must be a list of numbers from 0 to 1, got {p_values!r:.100}")
     corrected_values = np.full(values.shape, np.nan)
     order = np.argsort(values)[: (~np.isnan(values)).sum()]  # NaN is sorted to the end
     factors = np.arange(len(order), 0, -1)

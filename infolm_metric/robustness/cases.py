@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
-from infolm_metric.core.checks import InputError, check_known, check_whole
+from infolm_metric.core.checks import InputError, check_known, check_value, check_whole
 from infolm_metric.core.files import label
 from infolm_metric.core.inputs import check_text, check_texts
 from infolm_metric.robustness.attacks import ATTACKS, attack, stable_hash
@@ -112,10 +112,11 @@ def make_cases(
     >>> case.adversary, case.paraphrase_adversary
     ('The room is not large.', 'It is not a large room.')
     """
-    for name in attacks:
+    for name in check_value("attacks", attacks, tuple[str, ...]):
         check_known("attack", name, list(ATTACKS))
     if per_attack is not None:
         check_whole("per_attack", per_attack)
+    items = check_value("items", [*items], tuple[Item, ...])
     anchors = [(item, anchor) for item in items for anchor in item.references]
     cases: list[AttackCase] = []
     for name in ATTACKS:

@@ -159,10 +159,8 @@ def evaluate_robustness(
     for name, scores in columns.items():
         if name in scorers:
             raise InputError(f"two metrics are named {name!r}. Rename the column of scores.")
-        if np.shape(scores) != (len(cases), 3):
-            raise InputError(
-                f"column {name!r} must have shape [{len(cases)}, 3], got {list(np.shape(scores))}"
-            )
+        if (shape := list(np.shape(scores))) != [len(cases), 3]:
+            raise InputError(f"column {name!r} must have shape [{len(cases)}, 3], got {shape}")
     if any("candidates" in scorer.settings.idf_sides for scorer in scorers.values()):
         raise InputError(
             "idf='separate' would compute the token weights of candidates from attacked texts. "

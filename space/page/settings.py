@@ -1,7 +1,7 @@
-"""Settings of the demo and their controls, which settings.toml describes.
+"""Settings of the demo and their controls.
 
-Names, defaults and checks come from the settings of the metrics. A setting applies to every metric
-that has it.
+Names, defaults and checks come from the settings of the metrics. settings.toml names the metrics of
+each setting.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def _draw_path(side: str, text: Any, vocabulary: list[str]) -> str:
 
 
 def relations(run: Any, candidate: str, reference: str) -> list[list[float]]:
-    """Return e, n and c by direction, as in `DIRECTIONS`."""
+    """Return probabilities of entailment, neutrality and contradiction by direction."""
     pairs = Pairs([candidate], [[reference]])
     return [run.pair_probabilities(pairs, way)[0].tolist() for way in DIRECTIONS]
 

@@ -49,7 +49,7 @@ class ReportingLM(MaskedLM):
 
 
 class Worker:
-    """A thread that runs jobs in the order of submission. Jobs are functions of the worker."""
+    """A thread that runs functions of the worker in the order of submission."""
 
     def __init__(self) -> None:
         self.pool, self.job = ThreadPoolExecutor(1), Job()

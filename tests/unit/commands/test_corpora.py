@@ -65,9 +65,9 @@ def test_a_baseline_of_a_combination_covers_the_other_metric(infolm_output, tiny
 
 INVALID = [
     (["idf", "empty.txt"], "corpus is empty"),
-    (["idf", "data.csv"], "data.csv, line 2: no column 'text'. Select another column"),
+    (["idf", "data.csv"], "data.csv, line 2: no column 'text'. Set --column=NAME"),
     (["idf", "ref.txt", "--metric", "toy"], "toy has no token weights"),
-    (["baseline", "ref.txt"], "the corpus must have at least 40 distinct texts"),
+    (["baseline", "ref.txt"], "CORPUS ref.txt must have at least 40 distinct texts"),
     (["baseline", "ref.txt", "--pairs", "19"], "pairs must be at least 20, got 19"),
     (["baseline", "ref.txt", "--metric", "answer_check"], "answer_check has no baseline"),
     (["baseline", "ref.txt", "-m", "l1"], "unrecognized arguments: -m"),

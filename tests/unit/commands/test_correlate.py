@@ -112,7 +112,7 @@ def test_columns_of_systems_and_ids_can_be_selected(infolm_output, infolm_error,
     expected = infolm_output(command, "rows.jsonl", *options)
     columns = ("--system-column", "Model", "--id-column", "doc")
     assert infolm_output(command, "named.jsonl", *options, *columns) == expected
-    assert "--system-column 'Model'" in infolm_error(command, "named.jsonl", *options)
+    assert "--system-column='Model'" in infolm_error(command, "named.jsonl", *options)
     assert "--id-column" in infolm_error(command, "named.jsonl", *options, *columns[:2])
     if command == "correlate":
         output = infolm_output(command, "named.jsonl", *options, "--system-column", "none")
@@ -150,12 +150,12 @@ def test_error_for_constant_scores_names_the_metric_and_no_column(infolm_error):
 
 SAME_NAME = [{**row, "metrics": {"infolm": 1.0 * i}} for i, row in enumerate(ROWS)]
 INVALID = [
-    (ROWS, ["--criterion", "clarity"], "rows.jsonl, line 1: no score 'clarity' in 'human'"),
+    (ROWS, ["--criterion", "clarity"], "--criterion must be scores in 'human' or columns"),
     (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
-    (ROWS, ["--against", "x"], "unknown metric to test against 'x'. Known: 'infolm'"),
+    (ROWS, ["--against", "x"], "unknown --against 'x'. Known: 'infolm'"),
     ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: system 'good' already has a text for id '0'"),
     (SAME_NAME, [], "two metrics are named 'infolm'"),
-    (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "at least one criterion and one metric are required"),
+    (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "no metric. Omit --no-metric"),
 ]
 
 

@@ -136,7 +136,7 @@ def test_equal_ratings_have_no_interval(infolm_output, report):
 
 BY_TOY = ["--metric", "toy"]
 REJECTED = [
-    (ROWS, ["--scores", "ter"], "no score 'ter' in 'metrics'"),
+    (ROWS, ["--scores", "ter"], "--scores must be scores in 'metrics' or columns"),
     (ROWS, ["--candidate-column", "text", *BY_TOY], "no column 'text'"),
     ([{**ROWS[0], "metrics": {}}, *ROWS[1:]], ["--scores", "bleu"], "1 of 240 rows have no score"),
     ([{**row, "human": {}} for row in ROWS], ["--scores", "bleu"], "no human scores"),

@@ -90,10 +90,10 @@ INVALID = [
     (["score", "--metric", "toy", "--metric", "toy", "a", "b"], "'toy' passed twice"),
     (["select", "--metric", "toy", "--metric", "infolm", "-"], "--metric: passed twice"),
     *(
-        (["score", *words.split(), "a", "b"], f"{words.rpartition(' ')[2]} must be NAME, once, or")
+        (["score", *words.split(), "a", "b"], f"{words.rpartition(' ')[2]}: pass NAME once, or")
         for words in (*WRONG_MODELS, "--model infolm=")
     ),
-    (["score", "--model", "infoml=x", "a", "b"], "Did you mean 'infolm'?"),
+    (["score", "--model", "infoml=x", "a", "b"], "per metric of --metric (infolm)"),
     (["score", "--metric", "tog", "a", "b"], "invalid choice: 'tog'. Did you mean 'toy'?"),
     (["score", "--metric", "infolm,toy", "a", "b"], "Pass each name separately"),
     (["score", "-m", "kl,l1", "a", "b"], "unknown --measure 'kl,l1'. Pass each name separately"),

@@ -8,6 +8,7 @@ import pytest
 from infolm_metric.commands.main import COMMANDS
 from infolm_metric.commands.options import read_settings
 from infolm_metric.commands.parser import name_flags
+from infolm_metric.core.results import WARNING_MESSAGES
 from infolm_metric.core.settings import flags, ordered_fields
 from infolm_metric.metrics import METRICS
 from tests.unit.commands.conftest import make_parser
@@ -53,6 +54,7 @@ MESSAGES = [  # message, name of its setting, expected message
     ("layers[1] must be 1, not layers", "layers", "--layers must be 1, not layers"),
     ("the device and the labels of the model", "", "the device and the labels of the model"),
     ("unknown x='long_text=1'", "x", "unknown x='long_text=1'"),
+    ("(dtype=x), max_length. Read max_length.csv", "", "(--dtype=x), --max-length. Read max_l"),
 ]
 
 
@@ -61,6 +63,13 @@ def test_the_setting_and_assignments_are_replaced_in_messages(message, setting, 
     flags = {name: flag for _, name, flag in SETTINGS}
     assert name_flags(message, flags, setting).startswith(expected)
     assert name_flags(message, {}, setting) == message
+
+
+@pytest.mark.parametrize("message", WARNING_MESSAGES.values())
+def test_warnings_name_flags_instead_of_settings(message):
+    text = name_flags(message, {name: flag for _, name, flag in SETTINGS})
+    names = re.findall(r"(?<![-\w])\w+(?==)|\b[a-z]+_\w+|=False", text)
+    assert {*names} <= {"answer_check", "from_corpus"}
 
 
 # Options that are repeated, empty or not a number

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from infolm_metric import InfoLMScorer
-from infolm_metric.core.inputs import Pairs
+from infolm_metric.core.inputs import Pairs, counted
 from tests import typed_rows
 from tests.nearly_equal import assert_nearly_equal, assert_text_nearly_equal
 from tests.random_pairs import write_lines
@@ -336,7 +336,7 @@ def test_summary_interprets_the_score_in_words(infolm_output, texts, verdict):
     (tokens,) = run.pair_tokens(Pairs([texts[0]], [[texts[1]]]))
     stats = run.unrelated([1])[1][FISHER_RAO].at(tokens)
     low, high = stats.percentiles[2], stats.percentiles[-1]
-    words = f"unrelated texts of {tokens} tokens: mean {stats.mean:.3g}, "
+    words = f"unrelated texts of {counted(tokens, 'token')}: mean {stats.mean:.3g}, "
     words += f"80% between {low:.3g} and {high:.3g} ("
     for options in ((), ("--idf", "none", "-o", "scores.jsonl", "--restart")):
         _, sentence = summary_lines(infolm_output("score", "--model", "bundled", *texts, *options))

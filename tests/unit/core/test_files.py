@@ -88,7 +88,7 @@ BAD_TABLES = [
     ("a.jsonl", '{"candidate": "a", "references": []}', "line 1: 'references' is an empty"),
     ("a.jsonl", r'{"candidate": "\ud800", "reference": "b"}', "line 1: 'candidate' must be valid"),
     ("a.jsonl", '{"text": "a"}', "line 1: found none of the columns 'prediction'"),
-    ("a.csv", "prediction\na", "--reference-column (available: 'prediction')"),
+    ("a.csv", "prediction\na", "reference_columns (available: 'prediction')"),
     ("a.csv", "candidate,reference\na,b\nc\n", "line 3: expected 2 cells"),
     ("a.csv", 'candidate,reference\n"a" b,c\n', "line 2: not valid CSV"),
     ("a.tsv", 'candidate\treference\na\t"b\nc\n', "not valid CSV"),

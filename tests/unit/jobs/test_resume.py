@@ -176,7 +176,7 @@ class Jobs(RuleBasedStateMachine):
                 assert isinstance(error, Interruption) or "No space left on device" in str(error)
             else:
                 assert next(steps) <= step  # no interruption is swallowed
-        pattern = r"(\d+) of 50 pairs are saved in \S+\.part. Run .* without --restart"
+        pattern = r"(\d+) of 50 pairs are saved in \S+\.part. Run .* without restart=True"
         messages = [str(record.message) for record in records]
         counts = re.findall(pattern, str(messages))
         assert len(counts) == str(messages).count("are saved")
@@ -203,7 +203,7 @@ class Jobs(RuleBasedStateMachine):
     @rule(attempt=st.sampled_from(CHANGED_JOBS))
     def try_changed_job(self, attempt):
         files = contents()
-        with pytest.raises(InputError, match=f"{attempt[1]}.*--restart"):
+        with pytest.raises(InputError, match=f"{attempt[1]}.*restart=True"):
             job(**attempt[0])
         assert contents() == files
 
@@ -213,14 +213,14 @@ class Jobs(RuleBasedStateMachine):
         record = RECORD.read_bytes()
         old = record.replace(b'"sums"', b'"columns"')  # as in version 0.3.0
         RECORD.write_bytes(old if fraction is None else record[: int(fraction * len(record))])
-        with pytest.raises(InputError, match="not a job record.*--restart"):
+        with pytest.raises(InputError, match="not a job record.*restart=True"):
             job()
         RECORD.write_bytes(record)
 
     @rule(restart=st.booleans())
     def finish(self, restart):
         if self.part_is_short and not restart:
-            with pytest.raises(InputError, match="was truncated.*--restart"):
+            with pytest.raises(InputError, match="was truncated.*restart=True"):
                 job()
             return
         result = job(restart=restart)

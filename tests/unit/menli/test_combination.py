@@ -47,3 +47,5 @@ INVALID = [
 def test_invalid_scores_and_weights_are_rejected(nli, other, weight, word):
     with pytest.raises(InputError, match=word):
         combine(nli, other, weight)
+    with pytest.raises(InputError, match="higher_is_better must be True or False, got 'no'"):
+        combine([0.5, 0.1], [0.5, 0.1], 0.2, "no")

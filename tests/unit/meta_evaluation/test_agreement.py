@@ -129,7 +129,7 @@ INFINITE[0, 0], UNSCORED[0] = np.inf, np.nan
 INVALID = [
     ({"against": ["lenght"]}, "unknown .* 'lenght'. Did you mean 'length'"),
     ({"against": ["length"], "length": None}, "unknown .* 'length'. Known: 'mine', 'bleu'"),
-    ({"metrics": {"length": grids()[2]}, "length": None}, "'length', which is reserved.*Rename"),
+    ({"metrics": {"length": grids()[2]}, "length": None}, "'length', reserved.*Rename"),
     ({"metrics": {"flat": np.ones((6, 8))}}, "'flat': every value is 1 .48 in"),
     ({"human": {"fluency": INFINITE}}, "'fluency' must be finite"),
     ({"human": {"fluency": UNSCORED}}, "criterion 'fluency': no sample has scores"),

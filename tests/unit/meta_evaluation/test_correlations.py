@@ -126,7 +126,7 @@ def grids_with_value(side, place, value):
 
 
 INVALID_FOR_ALL = [
-    ([grid[None] for grid in grids_with_length()[:2]], r"human must be .* got shape \[1, 6, 9\]"),
+    ([grid[None] for grid in grids_with_length()[:2]], r"human and metric .* got \[1, 6, 9\]"),
     ([grids_with_length()[0], grids_with_length()[1][:, 1:]],
      r"human and metric .* got \[6, 9\] and \[6, 8\]"),
     (grids_with_value(0, (0, 0), np.inf), "human must be finite"),
@@ -144,10 +144,11 @@ def test_every_statistic_rejects_invalid_grids(name, sides, message):
 
 INVALID_FOR_ONE = [
     (lambda h, m, z: correlation(h, m, "pearsn"), "'pearsn'. Did you mean 'pearson'"),
-    (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="segment"), "need two texts"),
+    (lambda h, m, z: correlation(h[0, :1], m[0, :1], level="segment"), "at least 2 texts"),
     (lambda h, m, z: COEFFICIENTS["pearson"](h / 0, m), "x must be finite"),
     (lambda h, m, z: COEFFICIENTS["kendall"](h, -m / 0), "y must be finite"),
-    (lambda h, m, z: COEFFICIENTS["spearman"](h, m[:, :1]), r"equal lengths, got \[\d+, 1\]"),
+    (lambda h, m, z: COEFFICIENTS["pearson"](["a"], [1]), r"x must be .* numbers, got \['a'\]"),
+    (lambda h, m, z: COEFFICIENTS["spearman"](h, m[:, :1]), r"equal lengths > 0, got \[\d+, 1\]"),
     (lambda h, m, z: correlation(h.ravel(), m.ravel()), "the system level requires scores"),
     (lambda h, m, z: soft_pairwise_accuracy(h.ravel(), m.ravel()), "system level requires scores"),
     (lambda h, m, z: correlation(h, m, level="sytem"), "'sytem'. Did you mean 'system'"),
