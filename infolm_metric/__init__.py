@@ -1,4 +1,4 @@
-"""InfoLM, BaryScore, BERTScore and MENLI: language-model-based metrics for generated text."""
+"""InfoLM, BaryScore, BERTScore, MENLI and answer_check: metrics based on language models."""
 
 from __future__ import annotations
 

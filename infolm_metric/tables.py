@@ -310,6 +310,7 @@ def parse_references(
 
     A column may contain lists of strings, which CSV and TSV represent as Python or JSON literals.
     An empty cell in CSV is an empty text. `Pairs` leaves blank references out if there are others.
+    References in several `reference_columns` are joined.
 
     >>> parse_references("line 1", {"references": ["the cat", "cats"]})
     ['the cat', 'cats']

@@ -54,9 +54,9 @@ def score(
 ) -> Any:
     """Score a candidate against its references and explain the score.
 
-    `settings` are keyword arguments of the metric, if the page offers them too. With metric="all",
+    `settings` are the keyword arguments of the metric in page/settings.toml. With metric="all",
     returns a list, and each metric takes the settings that it has. An entry has an "error" instead
-    of a score if only this metric cannot score the texts.
+    of a score if its metric cannot score the texts. Errors that concern all metrics are raised.
     """
     try:
         if metric == "all":
@@ -67,7 +67,7 @@ def score(
 
 
 def build(metric: str = "infolm") -> gr.Blocks:
-    """Build the demo with a preselected metric, without storing the texts that visitors enter."""
+    """Build the demo with a preselected metric. Old uploads and downloads are deleted."""
     with gr.Blocks(
         title="InfoLM: compare and score texts",
         analytics_enabled=False,

@@ -83,7 +83,7 @@ def documentation(metric: Metric) -> str:
 
 
 def test_cases(metric: Metric) -> str:
-    """Return a module with examples and their scores, as in the template of `evaluate`."""
+    """Return the source of a module with examples and scores, as in the template of `evaluate`."""
     with warnings.catch_warnings(action="ignore"):  # texts are few
         result = resolve_name(metric.evaluate)().compute(**EXAMPLES, details=False)
     cases = [{**EXAMPLES, "result": {name: round(score, 4) for name, score in result.items()}}]

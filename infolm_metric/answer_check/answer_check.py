@@ -4,7 +4,8 @@ Description:
 answer_check decides whether an LLM's answer agrees with a reference answer. It removes thinking and
 Markdown, compares words, option letters, numbers by value and units, and asks
 a natural language inference (NLI) model whether the answer entails the reference. The score is from
-0 to 1. Higher is better. Each answer also gets a verdict: likely correct, unclear or likely wrong.
+0 to 1. Higher is better. The verdict on each answer is "likely correct", "unclear" or "likely
+wrong", or None if it is withheld, for example because a text is not in English.
 
 Citation:
 @software{infolm_metric,

@@ -15,9 +15,9 @@ class Explanation:
     """Explanation of the score of an answer against one reference.
 
     Attributes:
-        score: the score, from 0 to 1.
+        score: the first requested score, from 0 to 1. The verdict depends on answer_check.
         verdict: "likely correct", "unclear" or "likely wrong". None if there is no verdict.
-        reason: the main reason for the score, in one sentence.
+        reason: the main reason for the score, or why there is no verdict, in one sentence.
         comparison: the final answer and the reference, and their statements with probabilities.
     """
 

@@ -54,7 +54,7 @@ MATH_VERSION = version("math-verify") if find_spec("math_verify") and find_spec(
 
 
 def is_cheap(text: str) -> bool:
-    """Return True for a formula without large numbers as intermediate results."""
+    """Return True for a short formula without deep nesting, costly functions or large powers."""
     depths = accumulate((letter in "([{") - (letter in ")]}") for letter in text)
     if len(text) > LONGEST or max(depths, default=0) > DEEPEST or COSTLY.search(text):
         return False
@@ -63,7 +63,10 @@ def is_cheap(text: str) -> bool:
 
 @lru_cache(4096)
 def parse_formula(text: str) -> Any:
-    """Parse the last formula in a text. Return None if there is none, it is costly or invalid."""
+    """Parse the last formula in a text.
+
+    Return None if there is none, if it is costly or invalid, or if math-verify is not installed.
+    """
     if MATH_VERSION is None or not is_cheap(text):
         return None
     import logging
@@ -83,7 +86,7 @@ class _TooManyCallsError(BaseException):  # libraries catch any Exception
 
 
 def _limited(function: Callable[..., Any], *arguments: object, **keywords: object) -> Any:
-    """Call a function, and return None if it makes more than `MOST_CALLS` calls."""
+    """Call a function, and return None after more than `MOST_CALLS` calls and returns."""
     calls, previous = count(), sys.getprofile()
 
     def check(*_: object) -> None:
@@ -100,9 +103,10 @@ def _limited(function: Callable[..., Any], *arguments: object, **keywords: objec
 
 
 def formulas_agree(answer: str, reference: str) -> bool | None:
-    """Compare two formulas. Return None if one is not parsed, or the reference has plain words.
+    """Compare two formulas. Return None if one is not parsed, or the comparison is costly.
 
-    Of an equation, the right side is compared. References with a formula on the left side are not.
+    Of an equation, the right side is compared. None is also returned for references with plain
+    words, or with more than a name on the left side.
     """
     bare = re.sub(r"\\(?:text|math|operatorname)[a-z]{0,2}\s*\{[^{}]*\}", " ", reference)
     if re.search(r"(?<![\\a-zA-Z])[a-zA-Z]{3}", bare):

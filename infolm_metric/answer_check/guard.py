@@ -118,7 +118,7 @@ def _items(text: Text) -> list[str]:
 
 
 def length(text: Text, references: Sequence[Text]) -> float:
-    """Return a factor that decreases beyond 200 words, or twice the length of a reference.
+    """Return a factor that decreases beyond 200 words or, if larger, twice the longest reference.
 
     >>> [round(length(plain_text("word " * size), []), 3) for size in (200, 400)]
     [1.0, 0.8]

@@ -28,7 +28,7 @@ class Statement:
 
     Attributes:
         text: the statement.
-        premises: the other text, or the parts of it that fit into the model.
+        premises: the other text, or its statements if it does not fit into the model.
         recall: fraction of the statement's words in the other text.
         table: NLI probabilities by premise and statement.
     """
@@ -173,7 +173,7 @@ def compare(
 ) -> Comparison:
     """Compare an answer with a reference. The table may be filled later.
 
-    `premises` returns the parts of a text that fit into the model together with a hypothesis.
+    `premises` returns a text, or its statements if it does not fit together with the hypothesis.
     """
     copy = is_copy(answer.source, reference.source)
     if copy or not answer.plain:

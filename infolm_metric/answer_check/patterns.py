@@ -52,8 +52,8 @@ NEGATIONS = frozenset(("no", "not", "none", "never", "neither", "nor", "false", 
 def find_denial(answer: Text, reference: Text) -> str:
     """Return the first statement with the reference if all such statements deny it, or "".
 
-    A statement is read with the following one. Questions assert nothing. References with a negation
-    are never denied.
+    A statement is read with the following one, unless that one also contains the reference.
+    Questions assert nothing. References with a word in NEGATIONS, such as "yes", are never denied.
 
     >>> from infolm_metric.answer_check.final_answer import Text
     >>> find_denial(Text("It isn't Rome. It is Bari."), Text("Rome"))

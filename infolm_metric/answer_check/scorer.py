@@ -59,7 +59,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
         return THRESHOLDS if same else None
 
     def prepare_rows(self, pairs: Pairs) -> Rows:
-        """Find the final answers, and remove the marks of references."""
+        """Find the final answers, and remove the Markdown of references."""
         strip = self.settings.strip_thinking
         answers = {text: final_answer(text, strip) for text in dict.fromkeys(pairs.predictions)}
         references = {text: plain_text(text) for text in dict.fromkeys(pairs.flat_references)}
@@ -133,7 +133,7 @@ class AnswerCheckRun(NLIRun[AnswerCheckSettings]):
     def is_foreign(self, answer: Text, reference: Text) -> bool:
         """Return True if the lower-case words of the answer or the reference are not English prose.
 
-        Names, terms, formulas and numbers are ignored, and in the answer words of the reference.
+        Names, terms, formulas, numbers and, in the answer, words of the reference are ignored.
         """
         known = set(reference.plain.split())
         answer_words = [word for word in answer.plain.split() if word not in known]

@@ -22,9 +22,9 @@ class AnswerCheckSettings(NLISettings):
             statement, all three are equal.
         strip_thinking: remove the reasoning before the answer, such as <think>...</think>.
         thresholds: two numbers from 0 to 1, such as 0.3,0.6. An answer is likely wrong if its score
-            answer_check is below the first, and likely correct from the second on. Default:
-            measured thresholds, which give no verdicts if the model, labels, max_length, dtype or
-            strip_thinking is not the default.
+            answer_check is below the first, and likely correct from the second on, unless it
+            contradicts the reference (unclear). Default: measured thresholds, which give no
+            verdicts if the model, labels, max_length, dtype or strip_thinking is not the default.
         multi_reference: max. All scores refer to the reference with the highest answer_check.
         model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline).
             Default: bundled.

@@ -60,7 +60,7 @@ UNITS = _read_table()
 
 
 def find_unit(name: str) -> Unit | None:
-    """Find a unit by its symbol, in which case matters, or by its name.
+    """Find a unit by its case-sensitive symbol or by its name. Return None if it is unknown.
 
     >>> find_unit("mW") == find_unit("MW"), find_unit("Kilometres") == find_unit("km")
     (False, True)

@@ -99,7 +99,7 @@ class Number:
 
 
 class Date(NamedTuple):
-    """A date whose month is a name or an abbreviation. A missing year or day is None."""
+    """A date whose month is written as a word in the text. A missing year or day is None."""
 
     year: int | None
     month: int
@@ -238,7 +238,7 @@ def _is_rival(answer: Item, reference: Item) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Return True if a text consists of numbers with units, and names of variables."""
+    """Return True if a text consists of numbers, dates or designators, and names of variables."""
     return bool(_items(text)) and not re.search(r"[^\W_]|[\^√+*/=<>]", _text_beside_items(text))
 
 
@@ -358,7 +358,7 @@ def _is_same_word(first: str, second: str) -> bool:
 
 
 def _differ_in_symbols(answer: str, reference: str) -> bool:
-    """Return True for short texts with equal letters and digits, but other symbols."""
+    """Return True if texts without long words have equal letters and digits, but other symbols."""
     if re.search(r"[^\W\d_]{4}", reference):
         return False
     texts = [re.sub(r"(?<=\d)\s?-\s?(?=\d)|(?<!\w)\+(?=\d)", "", x) for x in (answer, reference)]

@@ -11,8 +11,8 @@ from infolm_metric.core.checks import InputError
 from infolm_metric.core.settings import IDF_VALUES, EncodingSettings, IDFSetting, setting
 
 LAYERS = (
-    "a number N >= 1 (the last N hidden states), 'all', or distinct indices such as 0,3,6 or 4-4 "
-    "(layer 4 alone), where 0 means the embeddings"
+    "a number N >= 1 (the last N hidden states), 'all', or distinct indices such as 0,3,6 or "
+    "6-10 (4-4: layer 4 alone), where 0 means the embeddings"
 )
 
 

@@ -46,7 +46,7 @@ class BERTScoreRun(HiddenStatesRun[BERTScoreSettings]):
     def compare(
         self, candidates: Texts, references: Texts, encodings: Encodings
     ) -> dict[str, np.ndarray]:
-        """Compute the requested scores, float64 [pairs], once for identical pairs."""
+        """Compute the requested scores, float64 [pairs], once per distinct pair."""
         pairs = {(x.key, y.key): (x, y) for x, y in zip(candidates, references, strict=True)}
         scores = {
             keys: pair_scores(x, y, similarities(encodings[x.key[0]], encodings[y.key[0]]))
@@ -143,7 +143,7 @@ def pair_scores(x: WeightedText, y: WeightedText, values: np.ndarray) -> tuple[f
 
 
 def weighted_mean(text: WeightedText, values: np.ndarray) -> float:
-    """Return the weighted mean of the `values` of all tokens, in which special tokens count 0."""
+    """Return the weighted mean of `values` [tokens] over the tokens that are not special."""
     weights = np.exp(text.log_weights)
     return float((weights * values[text.text.maskable]).sum() / weights.sum())
 

@@ -32,7 +32,7 @@ class BERTScoreSettings(EncodingSettings):
     Args:
         score: f1, precision or recall, or several of them.
         layer: index of the hidden state to compare, where 0 means the embeddings. Default: the
-            recommended layer of the model, if it is known.
+            recommended layer of the model. Required for models without one.
 
     >>> BERTScoreSettings(model_name_or_path="bert-base-uncased").recommended_layer
     9

@@ -1,9 +1,10 @@
 """`infolm attack`: perturb references in twelve ways to create cases for `infolm robustness`.
 
-FILE is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with a column references (or reference) and
-optional columns id and paraphrase. Rows with the same id form one item. Each attack is applied to
-every distinct reference of an item, called the anchor. The anchor's paraphrase is the value in the
-column paraphrase, or else the item's other reference with the least similar sequence of words.
+FILE is a table (.jsonl, .ndjson, .csv, .tsv, .parquet) with English texts in a column references
+(or reference) and optional columns id and paraphrase. Rows with the same id form one item. Each
+attack is applied to every distinct reference of an item, called the anchor. The anchor's paraphrase
+is the value in the column paraphrase, or else the item's other reference with the least similar
+sequence of words.
 
 The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
 attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The result of an attack

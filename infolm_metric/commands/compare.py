@@ -108,7 +108,7 @@ def _check_none_worse(report: Mapping[str, Any], obstacles: str) -> None:
 
 
 def _check_count(texts: int, arguments: argparse.Namespace) -> None:
-    """Check that there are two texts, and warn if there are too few for a verdict."""
+    """Check that there are at least two texts, and warn if there are too few for a verdict."""
     if texts < 2:
         first = arguments.systems[0]
         raise InputError(f"SYSTEM {first} must have at least two texts, got {texts}. Add more.")
@@ -125,7 +125,8 @@ def _rows(
     """Return each system's mean, interval, p-value and verdict, from scores [systems * texts].
 
     Intervals are clipped to the bounds of the score, and p-values are corrected with Holm's method.
-    The verdict is None if there are few texts, or if `comparison_obstacles` returns reasons.
+    The first system has no p-value and no verdict (None). The other verdicts are None if there are
+    few texts, or if `comparison_obstacles` returns reasons.
     """
     from infolm_metric.meta_evaluation import significance
 

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
     if not (names or ratings.metrics):
         raise InputError("no metric. Omit --no-metric, or name a column with --scores.")
     if duplicates := [name for name in names if name in ratings.metrics]:
-        raise InputError(f"two metrics are named {duplicates[0]!r}, one a column. Rename it.")
+        raise InputError(f"{duplicates[0]!r} is both a metric and a column. Rename the column.")
     comparison_metrics(arguments.against, [*names, *ratings.metrics], ratings.lengths)
     grids, results = score_ratings(settings, ratings, arguments)
     remarks = []
@@ -118,8 +118,8 @@ def _read(arguments: argparse.Namespace) -> Ratings:
     for name in arguments.lower_is_better:
         if name not in ratings.metrics:
             raise InputError(
-                f"--lower-is-better {name}: no such metric column. The data has "
-                f"{', '.join(map(repr, ratings.metrics)) or 'none (select columns with --scores)'}"
+                f"--lower-is-better {name} must be among the scores that were read from the data: "
+                f"{', '.join(map(repr, ratings.metrics)) or 'none'}. Select columns with --scores."
             )
     negative_grids = {name: -ratings.metrics[name] for name in arguments.lower_is_better}
     return replace(ratings, metrics={**ratings.metrics, **negative_grids})

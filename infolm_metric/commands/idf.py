@@ -1,9 +1,10 @@
 """`infolm idf`: compute the inverse document frequencies of a corpus and save them.
 
 CORPUS is plain text with one document per line, or a table (.jsonl, .ndjson, .csv, .tsv, .parquet)
-with a column of texts or lists of texts. Each text is a document. Use the same model, --max-length
-and --long-text as for scoring, so that documents are truncated in the same way. To use the result,
-run infolm score --idf FILE. menli and answer_check have no token weights.
+with a column of texts or lists of texts. Each text is a document. Use the same --metric, --model,
+--max-length and --long-text as for scoring, so that documents are tokenized and truncated in the
+same way. To use the result, run infolm score --idf FILE. menli and answer_check have no token
+weights.
 
 For example:
   infolm idf references.txt more.jsonl --column summary --model bundled -o references.idf

@@ -58,7 +58,7 @@ Run infolm COMMAND --help for a command's options, or infolm --version for the v
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `infolm` and return its exit code. `argv` defaults to the process's arguments.
 
-    Only an error in infolm or a library is raised.
+    Exceptions are raised only for bugs in infolm or a library. Other errors are printed.
 
     >>> main(["score", "a text without a reference"])  # prints the error to standard error
     2

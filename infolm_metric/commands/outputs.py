@@ -42,7 +42,7 @@ def add_short_signature(group: argparse._ArgumentGroup) -> None:
 
 
 def find_format(output: str, formats: Formats, flag: str = "") -> str:
-    """Look up the format of an output file. `flag` is an option that restricts the formats."""
+    """Look up the format of an output file. `flag` names the option in the error message."""
     suffix = PurePath(output.lower()).suffix
     if suffix in formats:
         return formats[suffix]

@@ -69,10 +69,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def name_flags(message: str, flags: Mapping[str, str], setting: str = "") -> str:
-    """Replace names of Python by flags, outside of quotes.
+    """Replace the Python names of settings in a message by command-line flags.
 
-    Replaced are assignments, names with an underscore, and once the setting that a message is
-    about.
+    Outside of quotes, replace names in assignments, names with an underscore, and the first
+    occurrence of `setting`.
 
     >>> name_flags("idf must be a word. Use idf=False.", {"idf": "--idf"}, "idf")
     '--idf must be a word. Use --idf=none.'

@@ -26,7 +26,7 @@ HEADER = ("kind", "cases", "accuracy", "95% interval", "ties", "sensitivity", "t
 USAGE = "infolm robustness [options] FILE"
 SCORES = (
     "another metric, whose scores against the anchor are in the columns NAME.paraphrase, "
-    "NAME.adversary and NAME.paraphrase_adversary (repeatable)"
+    "NAME.adversary and NAME.paraphrase_adversary (repeatable, replaces the default metric)"
 )
 
 

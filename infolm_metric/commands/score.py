@@ -38,7 +38,7 @@ VIEWS = {
     "--per-pair": "print one line per pair",
     "--json": outputs.JSON_HELP,
     "--explain": "explain the score of one pair with one reference (not menli)",
-    "-b --score-only": "print only the mean score (one score)",
+    "-b --score-only": "print only the mean score (requires a single score)",
 }
 ROWS = {".jsonl": "job", ".ndjson": "job", ".csv": "table", ".tsv": "table"}
 # Output formats by flag and file extension, as in `outputs`.
@@ -69,7 +69,7 @@ def add_options(parser: Parser) -> None:
     text = "output file: .jsonl (resumable job, one metric), .csv, .tsv, .json or .txt (summary)"
     add("-o", "--output", metavar="FILE", default=outputs.STANDARD_OUTPUT, help=text)
     outputs.add_short_signature(group)
-    text = "rescale scores with FILE (infolm baseline) or the package's baseline, after the texts"
+    text = "rescale with FILE (infolm baseline) or the package's baseline (pass this option last)"
     add("--rescale-with-baseline", nargs="?", const=True, metavar="FILE", help=text)
     group = parser.add_argument_group("columns and data sets")
     options.add_columns(group)
@@ -102,11 +102,11 @@ def _output_format(arguments: argparse.Namespace, source: Source) -> str:
     flag = arguments.view
     if arguments.engine == "ray":
         if flag not in ("", "--score-only"):
-            raise InputError(f"{flag} cannot be combined with --engine ray. Omit it.")
+            raise InputError(f"{flag} cannot be combined with --engine ray. Omit one of them.")
         flag = "--engine ray"
     output_format = outputs.check_output(arguments, FORMATS[flag], *source.files, flag=flag)
     if arguments.restart and output_format != "job":
-        raise InputError("--restart requires a job. Omit it, or only write a job: -o SCORES.jsonl.")
+        raise InputError("--restart requires a job. Omit it, or write a job with -o SCORES.jsonl.")
     return output_format
 
 
@@ -120,7 +120,7 @@ def _check_metrics(
         names = ", ".join(columns)
         remedy = "Omit -b, or select a single score, without --rescale-with-baseline."
         raise InputError(f"-b prints a single number, got {names}. {remedy}")
-    single = {"job": "a job", "ray": "--engine ray", "explanation": "--explain"}.get(output_format)
+    single = {"job": "-o FILE.jsonl", "ray": "Ray", "explanation": "--explain"}.get(output_format)
     if isinstance(baseline, str):  # each metric has its own baseline
         single = "--rescale-with-baseline FILE"
     if single and len(settings) > 1:
@@ -287,7 +287,7 @@ def _meaning(scorer: Scorer[S], name: str) -> str:
 
 
 def _verdict(scorer: Scorer[S], name: str, result: Summary) -> str:
-    """Compare the mean score with the baseline."""
+    """Describe the mean percentile among unrelated texts, or the reasons against a verdict."""
     assert result.baseline
     stats, counts = result.baseline[name], dict(result.counts)
     if stats.source != PACKAGE:  # the user's own texts may come from the same template

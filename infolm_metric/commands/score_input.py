@@ -34,7 +34,7 @@ def add_texts(group: options.Group) -> None:
 def parse_source(arguments: argparse.Namespace) -> Source:
     """Return the source that the arguments select, without reading it.
 
-    A single text that is the name of a file is treated as --data.
+    A single text that is "-" or resembles the name of a file is treated as --data.
     """
     texts, table = arguments.texts, arguments.data
     path = texts[0] if len(texts) == 1 and not (arguments.as_texts or table) else ""
@@ -83,6 +83,6 @@ def check_input_mode(
         )
     if len(texts) == 1:
         raise InputError(
-            f"the candidate has no references, got only {texts[0]!r}. Add a reference. If it is "
-            "the name of a table, check it. Pass a folder of tables with --dataset."
+            f"the candidate has no references, got only {texts[0]!r}. Add a reference. To score "
+            "a table, check its name. Pass a folder of tables with --dataset."
         )

@@ -1,11 +1,11 @@
 """Baselines: statistics of the scores of unrelated texts, for verdicts and rescaled scores.
 
-Rescaled scores are 1 for the best possible score, and 0 on average for unrelated texts. Both texts
-of an unrelated pair come from one source. Their scores depend on their lengths, so a verdict
-compares a score with percentiles of the scores of unrelated texts of the same length. A baseline is
-valid only for scores with the same measure, model, settings, token weighting scheme and number of
-references. The number matters because the closest of several unrelated references is on average
-closer than a single one.
+Rescaled scores are 1 for the best possible score, and 0 on average for unrelated texts. The texts
+of an unrelated pair come from the same source, a list of texts such as a data set. Their scores
+depend on their lengths, so a verdict compares a score with percentiles of the scores of unrelated
+texts of the same length. A baseline is valid only for scores with the same measure, model,
+settings, token weighting scheme and number of references. The number matters because the closest of
+several unrelated references is on average closer than a single one.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Verdict(StrEnum):
 
 
 class BaselineNotFoundError(InputError):
-    """Raised if no baseline matches the settings, or its mean is the best possible score."""
+    """Raised if no baseline matches the settings, or if it cannot rescale scores."""
 
 
 @dataclass(frozen=True)
@@ -223,8 +223,8 @@ class Baseline:
         (signature, weights, references), metric = key, key[0].fields.get("metric")
         if key in self.stats:
             return replace(self.stats[key], source=self.source)
-        differences = [fields.differences(signature) for fields, *_ in self.stats]
-        nearest = min(differences, key=len, default="") or "other weights or fewer references"
+        differences = [x.differences(signature) for x, *_ in self.stats] or ["only other metrics"]
+        nearest = min(differences, key=len) or "only other weights or fewer references"
         raise BaselineNotFoundError(
             f"the {self.source} has no baseline for these settings, {weights} token weights and "
             f"references per pair: {references} ({nearest}). Except for answer_check, make one: "

@@ -255,7 +255,7 @@ def is_list(values: object) -> TypeGuard[Collection[Any]]:
 def _in_words(kinds: Collection[object]) -> str:
     """Describe the allowed types for messages."""
     words: dict[Any, str] = {bool: "True or False", int: "a whole number", float: "a number"}
-    words |= {str: "a string", tuple: "a list of values", NoneType: "None"}
+    words |= {str: "a non-empty string", tuple: "a list of values", NoneType: "None"}
     labels: list[str] = []
     for kind in kinds:
         name = words.get(_origin(kind), getattr(kind, "__name__", str(kind)))

@@ -210,7 +210,7 @@ def count_rows(
     if column not in rows:
         raise InputError(
             f"corpus has no column {column!r}, only {', '.join(map(repr, rows))}. "
-            "Select one with column=."
+            "Select one with column=NAME."
         )
     distinct_tokens, digests = [np.zeros(0, dtype=np.int64)], set[str]()
     texts = _documents(zip(positions, rows[column], strict=True))

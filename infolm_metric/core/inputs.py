@@ -315,9 +315,9 @@ def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 def strip_thinking(text: str) -> str:
     """Remove reasoning, and keep only the content of the last <answer> if there is one.
 
-    Reasoning ends with the last closing tag, and its opening tag may be missing. If reasoning at
-    the start is never closed, the result is empty. Control tokens (<|...|>), other <answer> tags
-    and outer whitespace are also removed.
+    Everything up to the last closing tag is removed, even without an opening tag. If the rest
+    starts with reasoning that is never closed, the result is empty. Control tokens (<|...|>), other
+    <answer> tags and outer whitespace are also removed.
 
     >>> strip_thinking("Rome?</think> It is <answer>Paris</answer>.")
     'Paris'

@@ -38,7 +38,7 @@ WARNING_MESSAGES = {
     "such as 'yes' and 'no' score equally. Set interpolation=0.1 or, for longer texts, idf=False "
     "(for a combination, in a settings object in Python).",
     "indistinguishable": "{count} of {pairs} pairs of different texts have the best score. Set "
-    "idf=False or idf='bundled'. InfoLM also has interpolation=0.1, and BERTScore higher layers.",
+    "idf=False or idf='bundled', for InfoLM interpolation=0.1, or for BERTScore a higher layer.",
     "zero_weight": "{count} of {texts} texts contain only tokens with an IDF of 0 and were "
     f"weighted uniformly. Set {_TABLE}.",
     "few_weighted": "in {count} of {texts} texts, fewer than half of the tokens have a noticeable "
@@ -101,7 +101,7 @@ def comparison_obstacles(counts: Mapping[str, int]) -> list[str]:
 
 
 def warn(counts: Mapping[str, int]) -> None:
-    """Issue one warning per kind, at the user's line."""
+    """Issue one warning per kind at the user's line, for kinds in UNCERTAIN only above TOO_MANY."""
     totals = {name: counts.get(name, 0) for name in ("pairs", "texts", "tokens")}
     occurrences = nonzero_counts(counts)
     if counts.get("no_baseline"):
@@ -145,14 +145,16 @@ class Result(Mapping[str, Any]):
         scores: scores by full name, [pairs] each.
         signature: everything that can change the scores, including versions.
         higher_is_better: True if higher scores are better.
-        counts: numbers of pairs, texts and tokens, of pairs with identical tokens, and of texts
-            or pairs per warning.
+        counts: numbers of pairs, texts and tokens, of pairs with identical tokens, and of texts,
+            pairs, tokens or references per warning. few_documents is the number of distinct
+            documents counted for IDF, at most 10.
         several: True if a list of score names was requested, even a list of one name.
         rescaled: scores rescaled so that 1 is the best possible score and 0 the mean score of
             unrelated texts. Empty without a baseline.
         baseline: statistics of the scores of unrelated texts, by score name, for the most common
             number of references. None without `rescale_with_baseline`.
-        verdicts: verdicts on the answers, [pairs], of answer_check. Otherwise empty.
+        verdicts: verdicts on the answers, [pairs], of answer_check. None for withheld verdicts.
+            Otherwise empty.
         reasons: reasons for withheld verdicts, "" for other answers, [pairs], of answer_check.
 
     >>> scores = {"l1_distance": [0.5, 1.5]}
@@ -225,9 +227,9 @@ class Result(Mapping[str, Any]):
 
         It contains means, scores, direction, signature and warnings and, if there are any,
         verdicts, rescaled scores and the baseline. If a list of score names was requested, means
-        and scores are dictionaries. If `return_scores` is False, the scores of the pairs are
-        omitted. If `details` is False, only the means are returned, as floats. The keys of a list
-        of scores then contain their names.
+        and scores are dictionaries. If `return_scores` is False, the scores and verdicts of the
+        pairs are omitted. If `details` is False, only the means are returned, as floats. The keys
+        of a list of scores then contain their names.
 
         >>> scores = {"l1_distance": [0.5, 1.5]}
         >>> Result("infolm", scores, Signature({}), False).as_dict(details=False)
@@ -287,7 +289,7 @@ class Summary:
 
     @property
     def tokens(self) -> float:
-        """Mean length of the shortest text of each pair, in tokens."""
+        """Mean length of the shortest text of each pair, in tokens. Requires a `baseline`."""
         return self.counts["pair_tokens"] / self.pairs
 
     def percentile(self, name: str) -> float:
@@ -329,8 +331,8 @@ def add_counts(parts: Iterable[Mapping[str, int]]) -> Counter[str]:
 class Totals:
     """Ray actor that counts warnings, and counts pairs by number of references.
 
-    It is not in the module for Ray so that its process need not import PyTorch. Batches that Ray
-    reruns because a machine was lost are counted twice.
+    It is defined here, not in `jobs.ray_jobs`, so that its process need not import PyTorch. Batches
+    that Ray reruns because a machine was lost are counted twice.
     """
 
     def __init__(self) -> None:
@@ -356,7 +358,7 @@ def _appended(parts: Sequence[Mapping[str, list[float]]]) -> dict[str, list[floa
 def reduce_references(values: np.ndarray, counts: Sequence[int], rule: str) -> np.ndarray:
     """Reduce the scores against each pair's references to one score, [references] -> [pairs].
 
-    `rule` is "min", "max" or "mean".
+    `counts` are the numbers of references of the pairs, and `rule` is "min", "max" or "mean".
 
     >>> reduce_references(np.array([0.5, 0.25, 1.0]), [2, 1], "min")
     array([0.25, 1.  ])

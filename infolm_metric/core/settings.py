@@ -54,8 +54,9 @@ class Settings:
     "Args:" in its docstring. Annotations define the allowed types and words, and `__post_init__`
     checks further conditions. A field's metadata may contain `flags`, `signature` and `allowed`.
     `flags` are its command-line flags: by default its name with dashes, or an empty tuple if it is
-    not an option. `signature` is its name in signatures, "" if the run adds it, or None if it
-    cannot change a score. `allowed` describes its values in messages, by default by their types.
+    not an option. `signature` is its name in signatures (default: the field's name), "" if the run
+    adds it, or None if it cannot change a score. `allowed` describes its values in messages, by
+    default by their types.
 
     Raises:
         InputError: a value is invalid. The message names the setting.
@@ -288,7 +289,7 @@ def option(settings: type[Settings], field: dataclasses.Field[Any]) -> dict[str,
     kinds = checks.members(field_types(settings)[field.name])
     text = descriptions(settings)[field.name].rstrip(".").replace("%", "%%")
     if field.default is not None and kinds != (bool,):
-        text += f" (default: {field.default})"
+        text += f" (default: {'none' if field.default is False else field.default})"
     keywords: dict[str, Any] = {"dest": field.name, "default": None, "help": text}
     if kinds == (bool,):
         if field.default is True:  # its flag is --no-NAME

@@ -53,7 +53,7 @@ class Explanation:
 
     Attributes:
         measure: full name of the measure.
-        score: the score, as returned by `score`.
+        score: the score, as returned by `score` for this pair alone.
         signature: signature of the score.
         candidate: predictions for the candidate.
         reference: predictions for the reference.

@@ -43,8 +43,9 @@ class MaskedLM(ModelWithHead):
     def logits(self, ids: Sequence[Tensor], positions: Sequence[Tensor]) -> Iterator[Tensor]:
         """Yield the logits at `positions`, context by context, [positions, vocab] each.
 
-        Each tensor has at most `LOGITS_PER_BATCH` logits. `ids`, int64 [contexts, tokens] each, are
-        groups of contexts of equal length. `positions` are int64 [contexts, masks] each.
+        Each tensor has at most `LOGITS_PER_BATCH` logits, or the logits of one context. `ids`,
+        int64 [contexts, tokens] each, are groups of contexts of equal length. `positions` are int64
+        [contexts, masks] each.
         """
         ids, positions = ([group.to(self.device) for group in side] for side in (ids, positions))
         most = max(1, device_limit(LOGITS_PER_BATCH, self.device.type) // self.checkpoint.size)

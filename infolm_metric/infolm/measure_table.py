@@ -163,7 +163,7 @@ _MEASURES = (
         "and alpha + beta weights the probabilities",
         parameters=(
             Parameter("alpha", "any number except 0", lambda a: a != 0.0),
-            Parameter("beta", "any number except 0", lambda b: b != 0.0),
+            Parameter("beta", "any number except 0 and -alpha", lambda b: b != 0.0),
         ),
         joint_domain="alpha + beta other than 0",
         accepts=lambda alpha, beta: alpha + beta != 0.0,

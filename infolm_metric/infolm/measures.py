@@ -76,7 +76,8 @@ def compare(
     divergences, and `beta` of the beta and AB divergences.
 
     Raises InputError if a name is unknown, a parameter is outside its domain, `log_p` or `log_q` is
-    not a tensor, vocabularies differ, or a row contains NaN, +inf or only -inf.
+    not a tensor, vocabularies differ, leading axes do not broadcast, or a row contains NaN, +inf or
+    only -inf.
 
     >>> reference = torch.tensor([[0.5, 0.5], [0.5, 0.5]]).log()
     >>> candidate = torch.tensor([[0.25, 0.75], [0.5, 0.5]]).log()

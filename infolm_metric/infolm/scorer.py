@@ -65,7 +65,7 @@ class InfoLMRun(EncodingRun[InfoLMSettings]):
         return pairs.chunks(self.chunk_size(CHUNK_BYTES))
 
     def chunk_size(self, most_bytes: int, count: int = 1) -> int:
-        """Return the texts per chunk, with `count` rows each, float64 [vocab], in `most_bytes`."""
+        """Return the number of texts of `count` rows, float64 [vocab], that fit in `most_bytes`."""
         return max(2, min(CHUNK_TEXTS, most_bytes // (8 * self.checkpoint.size * count)))
 
     def encode(self, texts: Texts, keep_logits: bool = False) -> dict[Hashable, Tensor]:
@@ -192,7 +192,7 @@ class InfoLMScorer(EncodingScorer[InfoLMSettings]):
 
         Return the settings and the result of each combination. The result equals the result of
         `score` with these settings. Each measure in `information_measure` is combined only with the
-        parameters it uses. Values outside its domain, such as alpha = 1, are skipped.
+        parameters it uses. Values outside its domain, such as alpha = 1 for Renyi, are skipped.
 
         `predictions` and `references` are as in `score`. The lists are `temperatures` (values > 0),
         `interpolations` (0 to 1), `alphas` and `betas` (finite numbers), and `idfs` (values of

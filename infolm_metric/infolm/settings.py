@@ -19,8 +19,8 @@ class InfoLMSettings(EncodingSettings):
         information_measure: one or more of fisher_rao_distance, kl_divergence,
             alpha_divergence, renyi_divergence, beta_divergence, ab_divergence, l1_distance,
             l2_distance and l_infinity_distance, or short names such as kl and l1.
-        alpha: parameter of the alpha, Renyi and AB divergences.
-        beta: parameter of the beta and AB divergences.
+        alpha: parameter of the alpha, Renyi and AB divergences (required).
+        beta: parameter of the beta and AB divergences (required).
         symmetrize: jeffreys (mean of both directions), jensen (mean divergence from the average
             distribution), none (from reference to candidate) or reverse.
         temperature: divisor of the model's logits, > 0.
@@ -95,7 +95,7 @@ class InfoLMSettings(EncodingSettings):
         return frozenset(("alpha", "beta", "symmetrize")) - used
 
     def signature_fields(self) -> dict[str, object]:
-        """Return the signature fields. Unused settings and two default values are left out."""
+        """Return the signature fields, without unused ones, interpolation=0 and masking="token"."""
         unused = set(self.unused)
         if not self.interpolation:
             unused.add("interpolation")
@@ -106,7 +106,8 @@ class InfoLMSettings(EncodingSettings):
     def baseline_settings(self) -> list[InfoLMSettings]:
         """Return settings with all measures, for uniform and for IDF weights.
 
-        alpha and beta are 0.5 by default. With interpolation=1, unbounded measures are skipped.
+        alpha and beta are 0.5 by default. Measures with a domain that excludes them are skipped,
+        and with interpolation=1, unbounded measures.
 
         >>> [len(settings.names) for settings in InfoLMSettings().baseline_settings()]
         [9, 9]

@@ -1,7 +1,7 @@
 """Assertions on generated texts for test suites, which the fixtures in pytest_plugin.py return.
 
-They use the bundled models, which are loaded once per process. Invalid arguments raise InputError
-before a model is loaded.
+By default, they use the bundled models, which are loaded once per process. Invalid arguments raise
+InputError before a model is loaded.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def assert_not_worse(
         old: the old texts, in the same order.
         references: one reference per text, or a list of references per text.
         metric: name of the metric.
-        **settings: settings of the metric, which must have a single score.
+        **settings: settings of the metric, with a single score and without idf="separate".
 
     Raises:
         AssertionError: the new texts are worse, or the texts do not allow a verdict because they

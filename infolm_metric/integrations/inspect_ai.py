@@ -1,8 +1,9 @@
 """Scorers for Inspect, which finds this module through an entry point.
 
 Each sample is scored as soon as it is finished, so IDF cannot be estimated from all samples: `idf`
-must be False, "bundled" or the path to a table. The settings are fields of `InfoLMSettings`,
-`BaryScoreSettings`, `BERTScoreSettings`, `MENLISettings` or `AnswerCheckSettings`.
+must be False (the default here), "bundled" or the path to a table. The settings are fields of
+`InfoLMSettings`, `BaryScoreSettings`, `BERTScoreSettings`, `MENLISettings` or
+`AnswerCheckSettings`.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
 def _warn_about_missing(left_out: int) -> None:
     """Warn about documents without a reference."""
     if left_out:
-        warn_user(f"left out of the score: {counted(left_out, 'document')} without a reference.")
+        warn_user(f"left out {counted(left_out, 'document')} without a reference. Add references.")
 
 
 _register = partial(register_metric, output_type="generate_until")

@@ -40,8 +40,8 @@ def make_scorer(
     def score(outputs: object, expectations: object) -> list[Feedback]:
         if not isinstance(expectations, Mapping) or expectation not in expectations:
             raise InputError(
-                f"expectations must contain {expectation!r}, got {expectations!r:.60}. Set the "
-                "argument expectation."
+                f"expectations must contain {expectation!r}, got {expectations!r:.60}. Add it, or "
+                "pass another name to make_scorer as expectation=NAME."
             )
         text = completion_text(outputs, "outputs")
         references = present_references(expectation, expectations[expectation])

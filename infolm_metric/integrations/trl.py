@@ -89,12 +89,13 @@ def reward(
 ) -> Reward:
     """Return a reward function that uses a scorer and can be pickled.
 
-    `scorer` has a single score, such as `AnswerCheckScorer()`. `reference_column` is the column of
-    references. `guard` multiplies the scores of answer_check by penalties on repetitions, copies of
-    the prompt, several candidates, and length (default: True for answer_check, else False). The
-    guard makes rewards harder to game, but does not prevent it: an essay that mentions many
-    candidates is not detected. Raises InputError if the scorer has several scores, or token
-    weights that depend on the batch, or if `guard` is True for another scorer.
+    `scorer` has a single score, such as `AnswerCheckScorer()`. Distances (InfoLM, BaryScore) are
+    negated. `reference_column` is the column of references. `guard` multiplies the scores of
+    answer_check by penalties on repetitions, copies of the prompt, several candidates, and length
+    (default: True for answer_check, else False). The guard makes rewards harder to game, but does
+    not prevent it: an essay that mentions many candidates is not detected. Raises InputError if the
+    scorer has several scores, or token weights that depend on the batch, or if `guard` is True for
+    another scorer.
 
     >>> from infolm_metric import AnswerCheckScorer
     >>> rewards = reward(AnswerCheckScorer())

@@ -138,7 +138,7 @@ def _find_schema(source: tables.Source) -> pyarrow.Schema:
             parquet.write_table(schema.empty_table(), io.BytesIO())  # can Parquet represent it?
         except (pyarrow.ArrowException, OverflowError, UnicodeEncodeError) as error:
             raise InputError(
-                f"{rows[0][0]} or later: a column needs one type, but {error}. {LOCAL}"
+                f"{rows[0][0]} or later: Ray needs one Parquet type per column ({error}). {LOCAL}"
             ) from None
     return schema
 
@@ -202,10 +202,10 @@ class _Worker:
 
     @cached_property
     def run(self) -> Run[Any]:
-        """The worker's run. Ray does not propagate errors from the constructor."""
+        """The worker's run, created on first use, because Ray hides errors of constructors."""
         run = self.plan.scorer.prepare(corpus=self.statistics, baseline=self.plan.baseline)
         if difference := Signature(self.signature_fields).differences(run.signature):
-            raise InputError(f"a worker differs from the driver: {difference}. Use equal versions.")
+            raise InputError(f"a worker differs from the driver: {difference}. Make them equal.")
         return run
 
     def __call__(self, rows: pyarrow.Table) -> pyarrow.Table:
@@ -220,9 +220,10 @@ class _Worker:
 
 
 def _unwrap_error(error: BaseException, source: str) -> BaseException:
-    """Return the InputError or OSError that Ray wrapped, without Ray's advice, or the error.
+    """Return the InputError or OSError that Ray wrapped, without Ray's advice.
 
-    Errors of Ray's readers, in tables that infolm can read, become InputErrors.
+    Errors of Ray's readers become InputErrors, because infolm can read such tables without Ray.
+    Other errors are returned unchanged.
     """
     inner: Any = error
     while isinstance(inner, ray.exceptions.RayError):

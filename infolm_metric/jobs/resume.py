@@ -44,9 +44,9 @@ RESTART = "Choose another output, or overwrite this one with restart=True."
 class JobRecord:
     """Contents of OUTPUT.job: the identity of a job and its progress.
 
-    `digest` is a hash of all input rows. Values that JSON lacks contribute only their types. `done`
-    rows and `size` bytes have been written so far. `sums` contains the sum of each score column.
-    `counts` contains the numbers of texts and tokens, and the number of texts per warning.
+    `digest` is a hash of all `rows` input rows. Values that JSON lacks contribute only their types.
+    `done` rows and `size` bytes have been written so far. `sums` contains the sum of each score
+    column. `counts` are as in `Result`, with the sums of tokens and percentiles for a verdict.
     """
 
     signature: Signature
@@ -73,14 +73,14 @@ class JobRecord:
         """Check that the requested job has the same settings and the same input."""
         if changes := self.signature.differences(job.signature):
             raise InputError(
-                f"the signature differs from the job in {output}: {changes}. Use the same "
-                f"settings, model and versions. {RESTART}"
+                f"the signature differs from the job in {output}: {changes}. To resume it, use the "
+                f"same settings, model and versions. {RESTART}"
             )
         if (self.rows, self.digest) != (job.rows, job.digest):
             raise InputError(
-                f"the input differs from that of the job in {output}. Rows then: {self.rows} "
+                f"the input differs from the input of the job in {output}. Rows then: {self.rows} "
                 f"(digest {self.digest[:12]}), now: {job.rows} (digest {job.digest[:12]}). "
-                f"Use the same input. {RESTART}"
+                f"To resume it, use the same input. {RESTART}"
             )
 
 
@@ -98,7 +98,9 @@ def run_job(
 
     An interrupted job is resumed, unless `restart` discards it. If the job is finished, its summary
     is returned without loading a model. The input is read twice: first to check and count it, then
-    to score it. Complete chunks are kept if the output can no longer be written.
+    to score it. Complete chunks are kept if the output can no longer be written. Raises InputError
+    if the signature or the input differs from the job that wrote `output`, or if no job wrote it,
+    unless `restart` is True.
 
     >>> import tempfile
     >>> from infolm_metric import InfoLMScorer

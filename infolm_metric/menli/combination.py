@@ -52,7 +52,7 @@ class CombinedMetric:
 
     @cached_property
     def range(self) -> ScoreRange:
-        """Scores that are mapped to 0 and 1, or to 1 and 0 if lower is better, for all texts."""
+        """Scores mapped to 0 and 1, or to 1 and 0 if lower is better. Independent of the pairs."""
         settings = self.run.settings
         (name,) = settings.names
         bounds = self.run.scorer.bounds(settings, name)
@@ -81,7 +81,7 @@ class CombinedMetric:
 
     @cached_property
     def baseline_range(self) -> ScoreRange | None:
-        """Mean of the baseline and the best score, or None if the bounds are used."""
+        """Best score and the baseline's mean, in ascending order. None if the bounds are used."""
         (name,) = self.run.settings.names
         by_count = replace(self.run, baseline=self.baseline).unrelated([1])
         best = self.run.scorer.best(self.run.settings, name)
@@ -97,11 +97,11 @@ def combine(
 ) -> list[float]:
     """Combine MENLI scores with any metric's scores after min-max scaling (the authors' method).
 
-    Return nli_weight N + (1 - nli_weight) M for each pair, from 0 to 1 (best). A combined score
-    depends on all pairs, so pass the `nli_scores` and `other_scores` of a whole corpus. Constant
-    scores are scaled to 0.5. `nli_weight` is from 0 to 1. In the paper, 0.2 to 0.3 works best for
-    translation and 0.8 for summarization. `higher_is_better` is False if lower `other_scores` are
-    better.
+    Return nli_weight N + (1 - nli_weight) M for each pair, from 0 to 1 (best). N and M are the
+    scaled `nli_scores` and `other_scores`. A combined score depends on all pairs, so pass the
+    scores of a whole corpus. Constant scores are scaled to 0.5. `nli_weight` is from 0 to 1. In the
+    paper, 0.2 to 0.3 works best for translation and 0.8 for summarization. `higher_is_better` is
+    False if lower `other_scores` are better.
 
     Raises InputError if there are fewer than two scores, the lists differ in length, a
     score is not a finite number, or another argument is invalid.

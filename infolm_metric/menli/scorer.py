@@ -88,7 +88,7 @@ class MENLIRun(NLIRun[MENLISettings]):
         return np.mean(np.split(probabilities, len(texts) // len(forward)), axis=0)
 
     def model_fields(self) -> dict[str, object]:
-        """Return the signature fields of both models."""
+        """Return the NLI model's signature fields, after all fields of the other metric."""
         return {**(self.other.signature_fields() if self.other else {}), **super().model_fields()}
 
     def default_fields(self) -> set[str]:

@@ -1,7 +1,8 @@
 """Settings and formulas of MENLI.
 
-e, n and c are the probabilities of entailment, neutrality and contradiction, which sum to 1.
-Formulas are linear, so averaging probabilities is the same as averaging scores. Higher is better.
+e, n and c are the probabilities of entailment, neutrality and contradiction, which sum to 1. For
+models with two labels, only e is defined, and n = c = 0. Formulas are linear, so averaging
+probabilities is the same as averaging scores. Higher is better.
 Source: Chen and Eger, "MENLI: Robust Evaluation Metrics from Natural Language Inference", TACL
 2023, section 4.3.
 """
@@ -48,22 +49,24 @@ class MENLISettings(NLISettings):
         formula: one or more of e, -c, e-n, e-c and e-n-2c, where e, n and c are the
             probabilities of entailment, neutrality and contradiction. Computing several formulas
             takes no extra time. On the command line, use an equals sign: --formula=-c. Default: the
-            formula of the task.
+            task's.
         direction: rh (does the reference entail the candidate?), hr (does the candidate entail the
-            reference?) or avg (mean of both). Default: the direction of the
-            task.
+            reference?) or avg (mean of both). Default: the task's.
         multi_reference: reduction over several references: max or mean. The metric in
             combine_with uses its own setting.
         combine_with: metric to combine with the NLI score: infolm, baryscore or bertscore (with
             uniform token weights, idf=False). In Python, a settings object of one of these metrics
-            is also accepted and used unchanged.
+            is also accepted and used unchanged, except for combine_model and combine_layers.
         nli_weight: weight of the NLI score in a combination, from 0 to 1. Default: 0.2.
         combine_model: model of the metric in combine_with: a folder, a name on the Hub, or
             "bundled". Default: bundled if the NLI model is bundled, else the metric's default.
-        combine_layers: layers of baryscore, or layer of bertscore, in combine_with. Default: the
-            default of that metric.
+        combine_layers: layers of baryscore, or layer of bertscore, in combine_with. Default:
+            that metric's default.
         combine_baseline: baseline for the metric in combine_with: a file written by infolm
             baseline. Default: the package's baseline or, without one, the metric's bounds.
+        model_name_or_path: a folder, a name on the Hub, or "bundled" (small, English, offline).
+            Default: $INFOLM_NLI_MODEL, bundled if $INFOLM_MODEL is bundled, or
+            microsoft/deberta-large-mnli.
 
     >>> MENLISettings(formula=["e", "e-c"]).names
     ('e', 'e-c')
@@ -201,7 +204,7 @@ class MENLISettings(NLISettings):
         )
 
     def without_reuse(self) -> MENLISettings:
-        """Return these settings without its own cache and the other metric's cache."""
+        """Return these settings without caches of encodings for MENLI and the other metric."""
         other = self.other and self.other.without_reuse()
         return self.replace(combine_with=other, reuse_memory=0)
 

@@ -51,11 +51,12 @@ class Agreement:
             "accuracy" (`order_accuracy` of systems, `calibrated_accuracy` of texts) or
             "soft_accuracy" (`soft_pairwise_accuracy`).
         value: the statistic, NaN if it is not defined.
-        low: lower bound of the bootstrap interval. NaN if it is not defined, as for the calibrated
-            accuracy and the soft accuracy.
+        low: lower bound of the 95% bootstrap interval. NaN if it is not defined, as for the
+            calibrated accuracy and the soft accuracy.
         high: upper bound of the interval.
         p_values: metric to test against -> two-sided p-value for the difference, NaN if it is not
-            defined. From Williams' test for system-level coefficients, else from the bootstrap.
+            defined, as for the calibrated accuracy and the soft accuracy. From Williams' test for
+            system-level "pearson", "spearman" and "kendall", else from the bootstrap.
     """
 
     metric: str
@@ -118,8 +119,8 @@ def agreement(
     """Correlate every metric with every human criterion.
 
     For each criterion, all metrics are compared on the same resamples of the same samples. Raises
-    InputError if a name or a number is invalid, the grids differ in shape or contain
-    infinities, there is no criterion or no metric, or all scores in a grid are equal.
+    InputError if a name or a number is invalid, the grids differ in shape, contain infinities or
+    have no common scores, there is no criterion or no metric, or all scores in a grid are equal.
 
     Args:
         human: criterion -> human scores, float64 [systems, samples], NaN for missing scores, higher
@@ -143,8 +144,8 @@ def agreement(
     >>> round(cell.value, 3), cell.p_values["bad"] < 0.05
     (1.0, True)
     """
-    if not all(isinstance(x, Mapping) and x for x in (human, metrics)):
-        raise InputError("human and metrics must be dictionaries, with at least one entry each")
+    if wrong := [x for x in (human, metrics) if not (isinstance(x, Mapping) and x)]:
+        raise InputError(f"human and metrics must be non-empty dictionaries, got {wrong[0]!r:.60}")
     named_grids = {f"criterion {name!r}": grid for name, grid in human.items()}
     named_grids |= {f"metric {name!r}": grid for name, grid in metrics.items()}
     correlations.check_grids(named_grids | ({} if length is None else {LENGTH: length}))
@@ -179,7 +180,7 @@ def agreement(
 def comparison_metrics(
     against: Sequence[str], metrics: Iterable[str], length: np.ndarray | None
 ) -> tuple[str, ...]:
-    """Return the metrics to test against: `against`, then "length" unless all lengths are equal.
+    """Return the metrics to test against: `against`, then "length" if there are unequal lengths.
 
     >>> comparison_metrics(["length", "bleu"], ["mine", "bleu"], np.array([[3.0, 4.0]]))
     ('bleu', 'length')
@@ -240,7 +241,7 @@ def _compute_cells(
 
 
 def level_rows(table: AgreementTable, level: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of a level's table: criterion, metric, statistics and p-values."""
+    """Return header and rows of a level's table, with p-values of its first statistic, Pearson."""
     statistics = {cell.statistic for cell in table.cells if cell.level == level}
     names = [name for name in TITLES if name in statistics]
     header = ["criterion", "metric", *(TITLES[name] for name in names)]

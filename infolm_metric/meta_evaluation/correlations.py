@@ -11,8 +11,8 @@ contain infinities or have no common scores, if a name is unknown, or if the lev
 the systems are unknown.
 
 The coefficients of `x` and `y`, float64 [..., n] -> [...], are from -1 to 1, or NaN if x or y is
-constant. Leading axes broadcast, and infinities raise InputError. The coefficients equal scipy's,
-but are vectorized, because resampling computes thousands of them.
+constant or contains NaN. Leading axes broadcast, and infinities raise InputError. The coefficients
+equal scipy's, but are vectorized, because resampling computes thousands of them.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def partial_pearson(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Compute the partial correlation of x and y given z over the last axis, [..., n] -> [...].
 
     (r_xy - r_xz r_yz) / sqrt((1 - r_xz^2)(1 - r_yz^2)) (Yule 1907). The result is NaN if z
-    determines x or y, or if there are fewer than 4 positions.
+    is constant or determines x or y, or if n is below 4.
 
     >>> x, y, z = np.array([[1.0, 2, 3, 4], [1, 3, 2, 4], [1, -1, -1, 1]])
     >>> partial_pearson(x, y, z).round(6)
@@ -142,10 +142,11 @@ def correlation(
 def calibrated_accuracy(human: np.ndarray, metric: np.ndarray) -> float:
     """Compute the fraction of text pairs whose order or tie the metric and humans agree on.
 
-    Human scores are often tied, but metric scores rarely are. Therefore, metric differences up to
-    a threshold count as ties. The threshold maximizes the accuracy on these data (Deutsch, Foster
-    and Freitag 2023, "Ties Matter": acc_eq, grouped by item, tau calibration). The result is NaN
-    for a single system. See the module docstring for the arguments.
+    Pairs are texts for the same sample, or any two texts if the systems are unknown. Human scores
+    are often tied, but metric scores rarely are. Therefore, metric differences up to a threshold
+    count as ties. The threshold maximizes the accuracy on these data (Deutsch, Foster and Freitag
+    2023, "Ties Matter": acc_eq, grouped by item, tau calibration). The result is NaN for a single
+    system. See the module docstring for the arguments.
 
     >>> human = np.array([[1.0], [1.0], [3.0]])
     >>> calibrated_accuracy(human, np.array([[0.2], [0.3], [0.9]]))
@@ -208,12 +209,12 @@ def check_arrays(values: Mapping[str, npt.ArrayLike]) -> list[np.ndarray]:
         raise InputError(f"{' and '.join(values)} must have equal lengths > 0, got {sizes}")
     for name, array in arrays.items():
         if np.isinf(array).any():
-            raise InputError(f"{name} must be finite, or NaN for missing scores, got infinity")
+            raise InputError(f"{name} must be finite, got infinity. Correct or remove such scores.")
     return list(arrays.values())
 
 
 def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
-    """Return the grids without samples in which a system has no score, and how many these are.
+    """Return the grids without samples in which a system lacks a score, and the number dropped.
 
     In grids of shape [texts], texts with a missing score are dropped. The result is [texts, 1].
     """
@@ -261,6 +262,6 @@ def prepare_grids(level: str, **grids: np.ndarray) -> list[np.ndarray]:
     if level == "system" and np.ndim(grids["human"]) < 2:
         raise InputError(
             "the system level requires scores [systems, samples], got [texts]. Use the segment "
-            "level."
+            "level (and calibrated_accuracy instead of soft_pairwise_accuracy)."
         )
     return common_scores(list(grids.values()))[0]

@@ -59,7 +59,7 @@ class MeanEstimate:
 
 
 def estimate_mean(human: np.ndarray, metric: np.ndarray) -> MeanEstimate:
-    """Estimate the mean human score of all rows.
+    """Estimate the mean human score of the population from which the rows are sampled.
 
     `human` contains the ratings y, float64 [rows], with NaN for unrated rows. `metric` contains the
     scores m of all rows in any unit, float64 [rows]. The estimate is mean(y) + b (mean(m over all

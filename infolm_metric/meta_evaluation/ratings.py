@@ -98,12 +98,12 @@ def read_ratings(
     """Read ratings from a table file, a `datasets.Dataset` or an iterable of dictionaries.
 
     Systems and ids are converted to strings. Whole numbers are written without a decimal point,
-    so 1.0 and 1 are the same id.
+    so the numbers 1.0 and 1 are the same id, but the strings "1.0" and "1" (as in CSV) are not.
 
     Args:
         rows: a file name, or an iterable with one dictionary per row.
         criteria: names of human scores to read, in `human` or in columns (default: all names in
-            `human`).
+            `human` or, if there are no names and no systems, the column `score`).
         metrics: names of other metrics' scores to read, in `metrics` or in columns (default: all
             names in `metrics`).
         system_column: column of systems (default: "system"), or False to treat all rows as
@@ -116,8 +116,8 @@ def read_ratings(
             that are all equal or missing.
 
     Returns:
-        The ratings. Systems and samples are in the order of their first rows. Without distinct ids
-        or systems, the sample ids are the row numbers.
+        The ratings. Systems and samples are in the order of their first rows. The sample ids are
+        row numbers if `system_column` is False, or if there are neither systems nor ids.
 
     Raises:
         InputError: a column is missing or misspelled, a score is not a finite number, two

@@ -140,8 +140,8 @@ def approximate_randomization(
     The two scores of each sample are swapped at random (Noreen 1989, Riezler and Maxwell 2005). If
     there are at most `resamples` ways to swap, each is used once and p is exact. `scores` and
     `other` are the two systems' scores for the same samples, float64 [samples]. Returns the
-    two-sided p-value, in (0, 1]. Raises InputError if they differ in length, have fewer than two
-    scores or contain NaN or infinities, or if `resamples` is not a whole number >= 1.
+    two-sided p-value, in (0, 1]. Raises InputError if the lists differ in length, have fewer than
+    two scores or contain NaN or infinities, or if `resamples` is not a whole number >= 1.
 
     >>> approximate_randomization([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
     1.0
@@ -218,7 +218,7 @@ def williams_test(r12: float, r13: float, r23: float, n: int) -> tuple[float, fl
     K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
 
         t(n - 3) = (r12 - r13) sqrt((n - 1)(1 + r23))
-                   / sqrt(2K (n - 1)/(n - 3) + (r12 + r13)^2 / 4 (1 - r23)^3).
+                   / sqrt(2K (n - 1)/(n - 3) + ((r12 + r13) / 2)^2 (1 - r23)^3).
 
     Source: Williams 1959, and Steiger 1980, equation 7. Graham and Baldwin 2014 for metrics. The
     test assumes Pearson's r of normal variables. For rank correlations, it is an approximation.

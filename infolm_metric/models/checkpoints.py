@@ -187,7 +187,7 @@ class Checkpoint(ModelFiles):
         return out_of_domain.token_weights(self.tokenizer.get_vocab(), weights)
 
     def count_tokens(self, texts: Sequence[np.ndarray]) -> Counter[str]:
-        """Count texts, int64 [tokens] each, their tokens, and texts that cause warnings."""
+        """Count texts, int64 [tokens] each, tokens, and the texts or tokens that cause warnings."""
         unknown = self.tokenizer.unk_token_id
         return Counter(
             texts=len(texts),
@@ -325,7 +325,7 @@ def load_weights(checkpoint: Checkpoint, dtype: str, device: str | None) -> Any:
 
 def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "") -> InputError:
     """Return the error for infinite or NaN output. `cause` names another possible reason."""
-    weights = "Check that the model's weights are not damaged."
+    weights = "Replace the model's weights if they are damaged."
     first = weights if dtype == "float32" else "Use dtype='float32'."
     return InputError(
         f"the model's {output} are not finite with dtype={dtype!r}{cause}. {first}{remedy}"
@@ -335,9 +335,10 @@ def non_finite_error(output: str, dtype: str, cause: str = "", remedy: str = "")
 def choose_device(weights: int) -> torch.device:
     """Return the current GPU if a model of `weights` bytes fits, else the CPU.
 
-    If there is a GPU, but too little of its memory is free, a warning says so.
-    Scripts started by accelerate or torchrun set the current GPU of each rank. Memory that PyTorch
-    has reserved counts as used, because the next training step needs it.
+    In addition to the weights, `WORKING_MEMORY` and `GPU_FREE_FRACTION` of the GPU must be free. If
+    too little memory is free, a warning says so. Scripts started by accelerate or torchrun set the
+    current GPU of each rank. Memory that PyTorch has reserved counts as used, because the next
+    training step needs it.
     """
     if torch.cuda.is_available():
         free, total = torch.cuda.mem_get_info()

@@ -44,7 +44,7 @@ class RowRule:
     def apply(
         self, rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None
     ) -> Tensor:
-        """Apply `linear` to `rows`, [rows, in] -> [rows, out]. `out` has padded rows."""
+        """Apply `linear`, [rows, in] -> [rows, outputs]. `out`, if any, has the padded rows."""
         count, total = len(rows), self.padded(len(rows))
         if total > count:
             rows = F.pad(rows, (0, 0, 0, total - count))
@@ -161,7 +161,7 @@ def limit_threads_of_forks() -> None:
 
 
 class DeterministicLinear(nn.Linear):
-    """A linear layer that computes each row independently of the others."""
+    """A linear layer that applies `rule` to compute each row independently of the others."""
 
     rule: RowRule
 
@@ -176,7 +176,8 @@ class DeterministicLinear(nn.Linear):
 def deterministic_linear(model: M) -> M:
     """Replace the linear layers of a model so that its output does not depend on the batch.
 
-    The rules of the layers are chosen here, for the current number of threads.
+    The rules of the layers are chosen here, for the current number of threads. In half precision,
+    on a GPU, or if no rule works, outputs can still depend on the batch by rounding errors.
 
     >>> layer = deterministic_linear(nn.Linear(64, 64))
     >>> rows = torch.randn(40, 64)

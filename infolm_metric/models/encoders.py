@@ -92,7 +92,7 @@ def check_model(model: PreTrainedModel, checkpoint: Checkpoint) -> None:
         raise InputError(
             f"{checkpoint.name!r} is a {config.model_type} model, which cannot encode a short text "
             f"with dtype={dtype!r}, given only its token ids ({type(error).__name__}: {reason}). "
-            f"Use another device or dtype than this, or: {checkpoint.architecture.remedy}"
+            f"Use another dtype, device or model. {checkpoint.architecture.remedy}"
         ) from error
 
 
@@ -159,7 +159,8 @@ class FastEncoder(nn.Module):
     ) -> Tensor:
         """Return the attention before its output projection, [rows, hidden].
 
-        `queries` are the states at `positions`. For all tokens, they are `states` and `ids`.
+        `queries` are the states at `positions`. For all tokens, pass `states` as `queries` and
+        `ids` as `positions`, because only the shapes of the positions are then used.
         """
         attention = self._buffer("attention", queries, *queries.shape)
         groups = zip(
@@ -258,7 +259,8 @@ class Family:
     """Locations of the modules in a model family's transformers implementation.
 
     `layer_attributes` maps the arguments of `Layer` to attribute paths in a transformers layer.
-    `compute_position_bias` maps ids [1, tokens] to an attention bias, [1, heads, tokens, tokens].
+    With `position_bias`, the encoder's method `compute_position_bias` maps ids [1, tokens] to an
+    attention bias, [1, heads, tokens, tokens].
     """
 
     layer_attributes: dict[str, str]

@@ -23,7 +23,7 @@ from infolm_metric.models.tokenization import Template, Window, windows
 
 
 def is_encoder(config: PreTrainedConfig) -> bool:
-    """Return True for encoder-only models with a number of layers, with or without a head."""
+    """Return True for an encoder-only model, with or without a head, that has num_hidden_layers."""
     kind, layers = type(config), getattr(config, "num_hidden_layers", None)
     # XLNet's attention is bidirectional, although it can also generate text.
     encoder = kind in auto.MODEL_FOR_MASKED_LM_MAPPING or config.model_type == "xlnet"

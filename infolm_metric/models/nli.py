@@ -62,7 +62,7 @@ class Labels:
 
     @property
     def order(self) -> str:
-        """Initials of the labels in output order, as in the signature.
+        """Initials of the labels in output order, as in the signature. "-" means not_entailment.
 
         >>> Labels(2, 1, 0).order
         'cne'
@@ -104,7 +104,7 @@ class JoinedPair(NamedTuple):
 def join_pairs(
     tokenizer: PreTrainedTokenizerBase, pairs: Sequence[tuple[str, str]], limit: int | None
 ) -> Iterator[JoinedPair]:
-    """Join each premise with its hypothesis. The longer text is truncated first.
+    """Join each premise with its hypothesis. Truncate to `limit` tokens, the longer text first.
 
     If fast tokenizers truncate, they also return the removed parts of both texts in all
     combinations, which can take gigabytes of memory. Their pairs are therefore truncated here, in
@@ -150,7 +150,8 @@ class NLIModel(ModelWithHead):
     ) -> Tensor:
         """Return the probabilities of entailment, neutral and contradiction, float64 [pairs, 3].
 
-        With two labels, the last two are 0. `rows` is the number of pairs per pass.
+        With two labels, the last two are 0. `rows` is the maximum number of pairs per pass. If it
+        is None, passes are limited by tokens.
         """
         probabilities = torch.zeros(len(pairs), 3, dtype=torch.float64, device="cpu")
         outputs = [labels.entailment, labels.neutral, labels.contradiction]
@@ -218,7 +219,7 @@ def load_nli(checkpoint: Checkpoint, settings: NLISettings) -> NLIModel:
         warn_user(
             f"the model {checkpoint.name!r} does not classify {premise!r} and {hypothesis!r} as "
             f"{label}. Its outputs are interpreted as {outputs}. If the labels are wrong, pass "
-            "their names in output order as `labels`. Otherwise, choose another model if scores of "
+            "labels=NAMES in output order. Otherwise, choose another model if scores of "
             "identical texts and of small differences matter."
         )
     return model

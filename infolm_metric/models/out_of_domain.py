@@ -2,9 +2,9 @@
 
 A subword vocabulary can spell nearly any text, so unknown tokens do not reveal other languages,
 program code or random letters. As in naive Bayes, each token has a weight for or against English,
-and a text is out of domain if the sum exceeds a limit. Weights, int64 [vocab], are rounded
-coefficients of a logistic regression on token classes. docs/reading_a_score.md reports the accuracy
-of the classification.
+and a text of at least `FEWEST` tokens is out of domain if the sum exceeds `MAX_EVIDENCE`. Weights,
+int64 [vocab], are rounded coefficients of a logistic regression on token classes.
+docs/reading_a_score.md reports the accuracy of the classification.
 """
 
 from __future__ import annotations
@@ -58,5 +58,5 @@ def token_weights(vocabulary: Mapping[str, int], idf: np.ndarray) -> np.ndarray:
 
 
 def count_out_of_domain(texts: Iterable[np.ndarray], weights: np.ndarray) -> int:
-    """Count texts, int64 [tokens] each, that are not English prose."""
+    """Count out-of-domain texts, int64 [tokens] each. Texts below `FEWEST` tokens never count."""
     return sum(len(ids) >= FEWEST and int(weights[ids].sum()) > MAX_EVIDENCE for ids in texts)

@@ -80,8 +80,8 @@ def packed_batches(
 ) -> Iterator[list[list[int]]]:
     """Yield batches that consist of groups of indices of equally long texts, longest first.
 
-    No text is padded. A batch has at most `rows` texts, or at most `most_tokens` tokens if `rows`
-    is None.
+    No text is padded. A batch has at most `rows` texts. If `rows` is None, it has at most
+    `most_tokens` tokens or a single text.
 
     >>> list(packed_batches([2, 3, 2], 1, 8)), list(packed_batches([2, 3, 2], None, 8))
     ([[[1]], [[0]], [[2]]], [[[1], [0, 2]]])

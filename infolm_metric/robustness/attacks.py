@@ -213,7 +213,7 @@ AMBIGUOUS = re.compile(
 
 
 def swap_pronouns(text: str, random: Random) -> str | None:
-    """Change the gender or person of all pronouns outside titles."""
+    """Change the gender or person of all pronouns outside titles, unless one is ambiguous."""
     parsed = Text.parse(text)
     edits: dict[int, str] = {}
     for index in () if AMBIGUOUS.search(text) else parsed.words:

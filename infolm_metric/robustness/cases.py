@@ -74,7 +74,7 @@ def read_items(path: str, reference_columns: Sequence[str] = ()) -> list[Item]:
     without an id are merged if they have the same references in any order.
 
     Raises InputError if the file cannot be read or has no rows, a row has no
-    references, a value is not a string, or an item has two paraphrases.
+    references, a value is not a string, or an item has different paraphrases.
     """
     items: dict[object, Item] = {}
     for index, (where, row) in enumerate(read_rows(path), 1):

@@ -1,6 +1,6 @@
 """English grammar for the attacks: word forms from a dictionary, and the roles of words in a text.
 
-Functions return False or None for ambiguous words, so that attacks skip them.
+Functions return False, None or "" for ambiguous words, so that attacks skip them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def find_tag(word: str, part: str) -> str:
 
 
 def content_parts(word: str) -> set[str]:
-    """Return the possible parts of speech of a lower-case content word, {} for other words.
+    """Return the possible parts of speech of a lower-case content word, or an empty set.
 
     >>> content_parts("city"), sorted(content_parts("rock")), content_parts("which")
     ({'NOUN'}, ['NOUN', 'VERB'], set())
@@ -102,7 +102,7 @@ def _ends_phrase(text: Text, index: int) -> bool:
 
 
 def find_determiner(text: Text, index: int) -> int | None:
-    """Return the index of the determiner ("the", "her", "Ann's") of a noun with modifiers."""
+    """Return the index of a noun's determiner ("the", "Ann's") before any modifiers, or None."""
     for place in range(index - 1, -1, -1):
         word = text.lower(place)
         if word in WORD_LISTS["determiners"] or word.endswith(("'s", "’s")):
@@ -141,8 +141,9 @@ def takes_not(text: Text, index: int) -> bool:
 def is_finite(text: Text, index: int, tag: str) -> bool:
     """Return True for a finite main verb in the third person singular (VBZ) or past tense (VBD).
 
-    Participles and nouns can have the same form. Therefore, a VBD must follow "she" or "which", or
-    be between a name and an object, and so must a VBZ that can be a noun.
+    Participles and nouns can have the same form. Therefore, a VBD must follow a subject such as
+    "she" or "which", or be between a name and an object, and so must a VBZ that can be a noun.
+    Forms of "have" and "do" must precede an object.
 
     >>> text = Text.parse("The town founded by Ann grew; she loved a poet who plays old plays.")
     >>> [[text.tokens[i] for i in text.words if is_finite(text, i, tag)] for tag in ("VBD", "VBZ")]
@@ -179,9 +180,9 @@ YEAR = re.compile(r"(?:1\d|20)\d\d")
 
 
 def find_numbers(text: str) -> list[re.Match[str]]:
-    """Return the numbers in a text, except in dates and in words such as "A380", and "1" in "1 km".
+    """Return the numbers in a text, except in dates, times, codes and words such as "A380".
 
-    A number from 1000 to 2099 without separators is treated as a year.
+    "1" in "1 km" and years (numbers from 1000 to 2099 without separators) are also left out.
 
     >>> text = "On 3 May 1999 the B-2 flew 1,250.5 km, in 1850 2,000 km, with 3 of 20 on board."
     >>> [number[0] for number in find_numbers(text)]

@@ -41,6 +41,7 @@ class AttackResult:
         ties: the fraction of cases in which the paraphrase and the attacked anchor score the same.
         sensitivity: the fraction of cases in which a text scores better than the same text after
             the attack. The text is the paraphrase if it could be attacked, otherwise the anchor.
+            For external scores, only attacked paraphrases are compared.
     """
 
     kind: str
@@ -154,10 +155,10 @@ def evaluate_robustness(
     1
     """
     if not cases:
-        raise InputError("no attack applies to these texts. Pass different texts or attacks.")
+        raise InputError("cases is empty. If no attack applies to these texts, pass others.")
     columns = columns or {}
     for name, scores in columns.items():
-        if name in scorers:
+        if name in {*scorers, *(x for y in scorers.values() for x in y.settings.columns())}:
             raise InputError(f"two metrics are named {name!r}. Rename the column of scores.")
         if (shape := list(np.shape(scores))) != [len(cases), 3]:
             raise InputError(f"column {name!r} must have shape [{len(cases)}, 3], got {shape}")

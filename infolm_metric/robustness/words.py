@@ -51,7 +51,7 @@ class Text:
 
     @cached_property
     def words(self) -> list[int]:
-        """Indices of words that are not in a quoted title."""
+        """Indices of words outside of double quotation marks."""
         indices, quoted = [], False
         for index, token in enumerate(self.tokens):
             quoted = not quoted if token == '"' else (quoted or token == "“") and token != "”"
@@ -60,7 +60,7 @@ class Text:
         return indices
 
     def sentence(self, index: int) -> tuple[list[str], list[str]]:
-        """Return the words before and after a token in its sentence. The first word is lowercased.
+        """Return the tokens before and after a token in its sentence. The first one is lowercased.
 
         >>> Text.parse("He saw St. Ives. Is it in Hull?").sentence(7)
         (['is'], ['in', 'Hull', '?'])
@@ -76,7 +76,7 @@ class Text:
         return not any(word[0].isalnum() for word in self.sentence(index)[0])
 
     def _ends_sentence(self, index: int) -> bool:
-        """Return True for "!", "?" and full stops, except after an initial and in "U.S."."""
+        """Return True for "!", "?" and full stops, except after a capital letter, as in "U.S."."""
         initial = index > 0 and self.tokens[index - 1][-1].isupper()
         return self.tokens[index] in "!?" or (self.tokens[index] == "." and not initial)
 

@@ -1,6 +1,7 @@
 """Scoring on several ranks of `torch.distributed` (torchrun, accelerate launch, a Trainer).
 
-Ranks exchange only errors, document frequencies and scores, not texts or encodings.
+Ranks exchange signatures, hashes, document frequencies, counts, scores and error messages, but
+neither corpora nor encodings.
 """
 
 from __future__ import annotations
@@ -144,7 +145,10 @@ def score_on_ranks(
 
 
 def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
-    """Return the number of ranks.
+    """Return the number of ranks, 1 without `torch.distributed`.
+
+    Raises RuntimeError if there are several processes (WORLD_SIZE), but `torch.distributed` is not
+    initialized.
 
     >>> number_of_ranks()
     1
@@ -161,7 +165,10 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
 
 
 def _check_summaries(summaries: list[_RankSummary], ranks: str) -> None:
-    """Check that ranks have equal signatures and, with ranks="same", equal pairs."""
+    """Check that ranks have equal signatures and, with ranks="same", equal pairs.
+
+    Raise InputError if all ranks are empty. With ranks="share", warn if all pairs are equal.
+    """
     first, last = summaries[0], len(summaries) - 1
     same = [summary.digest == first.digest for summary in summaries]
     for rank, summary in enumerate(summaries):

@@ -80,7 +80,7 @@ class EncodingRun(ModelRun[E]):
     def tokenize(self) -> Tokenize:
         """Function that tokenizes texts and applies `max_length` and `long_text`.
 
-        It does not refer to the scorer, which processes would copy.
+        It does not refer to the scorer, so that worker processes do not copy the scorer.
         """
         tokenizer, long_text = self.checkpoint.tokenizer, self.settings.long_text
         return partial(tokenize, tokenizer, max_length=self.limit, long_text=long_text)
@@ -188,7 +188,7 @@ class HiddenStatesScorer(EncodingScorer[E]):
     def score_and_encode(
         self, candidate: str, reference: str, settings: E
     ) -> tuple[Result, list[EncodedText]]:
-        """Score a pair with uniform weights or a table and return the result and both texts."""
+        """Score a pair, with uniform weights unless idf is a table. Return result and encodings."""
         check_text("candidate", candidate)
         check_text("reference", reference)
         with self.lock:

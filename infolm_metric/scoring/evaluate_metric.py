@@ -83,7 +83,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         self.scorer.unload()
 
     def __len__(self) -> int:
-        """Return the number of pairs added since the last `compute`."""
+        """Return the number of pairs added since the last successful `compute`."""
         return sum(map(len, self._added))
 
     def __bool__(self) -> bool:
@@ -124,8 +124,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
         """Add one prediction and its reference or references for `compute`.
 
         `prediction` is a string. `reference` is a string or a list of strings. `inputs` may contain
-        `predictions` and `references`, the argument names in `evaluate.combine`. Raises InputError
-        if an argument is invalid.
+        the same values as `predictions` and `references`, the argument names in `evaluate.combine`.
+        Raises InputError if an argument is invalid.
         """
         check_names(inputs, INPUTS, "add got an unknown argument")
         pair = {"predictions": prediction, "references": reference}
@@ -180,7 +180,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
             InputError: an argument is invalid (checked before loading the model). Added
                 pairs are kept.
             OSError: the model cannot be found.
-            RuntimeError: another rank failed, or `torch.distributed` is not initialized.
+            RuntimeError: another rank failed, or there are several processes but
+                `torch.distributed` is not initialized.
         """
         added = list(self._added)  # another thread may add more pairs meanwhile
 
@@ -213,7 +214,7 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
 
 
 def _addresses() -> dict[str, Any]:
-    """Return the addresses in `MetricInfo` if the package was installed from a Space."""
+    """Return the Space's addresses for `MetricInfo`, {} if not installed from a Space."""
     with contextlib.suppress(PackageNotFoundError):
         for url in metadata("infolm-metric").get_all("Project-URL") or ():
             if url.startswith("Homepage, "):

@@ -83,7 +83,7 @@ class NLIRun(ModelRun[N]):
         return np.asarray(rows.numpy())
 
     def tokens(self, texts: Iterable[str]) -> dict[str, np.ndarray]:
-        """Return the tokens of each text, int64 [tokens], without special tokens or truncation."""
+        """Return token ids by text, int64 [tokens] each, without special tokens or truncation."""
         distinct = list(dict.fromkeys(texts))
         tokenized = tokenize(self.checkpoint.tokenizer, distinct, None, "window")
         return dict(zip(distinct, (text.tokens for text in tokenized), strict=True))

@@ -104,7 +104,7 @@ class Scorer(ABC, Generic[S]):
             A `Result`, which is a mapping with the mean score under the metric's name, the "scores"
             of all pairs, "higher_is_better", "signature" and "warnings". For a list of score names,
             mean and scores are dictionaries. With a baseline, it also has "rescaled",
-            "rescaled_scores" and "baseline".
+            "rescaled_scores" and "baseline". Results of answer_check also have "verdicts".
 
         Raises:
             InputError: an argument is invalid (checked before loading the model).
@@ -158,11 +158,12 @@ class Scorer(ABC, Generic[S]):
         """Return the signature, which contains everything that can change a score.
 
         It consists of "name:value" fields joined by "|", including versions, with floats in full
-        precision. For the same inputs, scores with equal signatures agree within float32 tolerance.
-        Model weights are not loaded.
+        precision. For the same inputs, scores with equal signatures agree within the tolerance of
+        their dtype. The signature of a result can also have the fields "weights" (token weighting
+        of the corpus) and "baseline". Model weights are not loaded.
 
         `settings` and `changed` override the scorer's settings. Raises InputError if a setting is
-        unknown or invalid.
+        unknown or invalid, and OSError if the model cannot be found.
         """
         return self.prepare((settings or self.settings).replace(**changed)).signature
 
@@ -439,7 +440,7 @@ class Run(ABC, Generic[S]):
             return {}
 
     def percentiles(self, pairs: Pairs, scores: Mapping[str, Sequence[float]]) -> Counter[str]:
-        """Return the sums of percentiles among unrelated texts, in thousandths, and of tokens.
+        """Sum the percentiles among unrelated texts, in thousandths, and the tokens of the pairs.
 
         The keys are "percentile_NAME" for each score, and "pair_tokens". The result is empty if no
         baseline with lengths matches.
@@ -470,7 +471,7 @@ class Run(ABC, Generic[S]):
         return {}
 
     def corpus_counts(self, pairs: Pairs, counts: Mapping[str, int]) -> Counter[str]:
-        """Add the counts of a corpus or part to the counts of its chunks."""
+        """Merge the counts of a corpus or part into the counts of its chunks."""
         stripped = getattr(self.settings, "strip_thinking", False)  # of answer_check
         corpus = Counter(
             pairs=len(pairs),
@@ -554,7 +555,8 @@ def score_systems(
 ) -> tuple[Run[S], Result]:
     """Score the texts of several systems with the same token weights. Return run and result.
 
-    `pairs` contains `texts` pairs of each system, with the same references in the same order.
+    `pairs` contains `texts` pairs per system, system by system, with the same references in the
+    same order.
     """
     first = pairs.part(0, texts)
     # The references are the same for all systems, so they are counted only once.

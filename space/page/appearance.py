@@ -38,7 +38,7 @@ NOUNS = ("text", "pair", "reference", "blank reference")  # that warnings count
 
 
 def number(value: float) -> str:
-    """Format a score with four decimals, or with four significant digits if very small or large.
+    """Format a score with four decimals, or four significant digits if small, large or negative.
 
     >>> number(0.40684), number(0.00012345), number(1234567.0), number(0.0)
     ('0.4068', '0.0001234', '1.235e+06', '0.0000')
@@ -110,7 +110,10 @@ def code(label: str, text: str) -> str:
 def table(
     headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "", marked: int = -1
 ) -> str:
-    """Return a table of texts and numbers. On a phone, each cell of a file has its own header."""
+    """Return a table of texts and numbers, with the row `marked` highlighted.
+
+    On a phone, each cell in the table of a file shows its own header.
+    """
     names = [escape(header) for header in headers]
     head = "".join(f'<th scope="col">{name}</th>' for name in names)
     body = ""
@@ -126,7 +129,7 @@ def table(
 
 
 def bars(title: str, rows: Sequence[tuple[str, float, str]], most: float = 0.0) -> str:
-    """Return a bar per word, for rows of word, fraction and color. `most` fills a bar."""
+    """Return a bar per row of word, fraction and CSS class. The fraction `most` fills a bar."""
     most = max([most, 1e-12, *(value for _, value, _ in rows)])
     body = "".join(
         f'<tr><th scope="row">{escape(word)}</th><td class="track"><i class="{color}" '

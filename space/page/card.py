@@ -23,8 +23,8 @@ Results = Mapping[str, Answer | BaseException | float]
 def summarize(tones: Mapping[str, str], identical: bool = False, mentioned: bool = False) -> str:
     """Choose the sentence about all verdicts. Return its name in texts.toml.
 
-    `tones` are the tones of the metrics with a verdict. The verdict of answer_check counts only for
-    an LLM's answer, and `mentioned` is True if the answer contains the reference.
+    `tones` are the tones of verdicts in texts.toml, by metric. Leave out answer_check unless the
+    candidate is an LLM's answer. `mentioned` is True if the answer contains the reference.
 
     >>> summarize({"infolm": "good", "baryscore": "good", "menli": "bad"})
     'facts'
@@ -80,8 +80,8 @@ def card(
     """Return an HTML card with a headline and a row for each metric.
 
     A metric without a result is pending. `note` is HTML. `opened` is the explained metric. If the
-    candidate is `judged` as an LLM's answer, the other metrics are dimmed. Otherwise answer_check
-    is folded.
+    candidate is `judged` as an LLM's answer, all metrics except answer_check are dimmed. Otherwise,
+    answer_check is folded.
     """
     answers = [x for x in (results or {}).values() if isinstance(x, Answer)]
     links = ""

@@ -110,7 +110,7 @@ def _restore(demo: gr.Blocks, inputs: list[Any]) -> None:
 def compare_step_by_step(
     candidate: str, references: list[str], settings: dict[str, Any], opened: str, keep: bool
 ) -> Iterator[tuple[str, str]]:
-    """Yield the card and the explained metric after each step. The last card has the sentence.
+    """Yield the card and the explained metric after each step. The last card sums up the verdicts.
 
     `opened` is the metric that was explained before. If not `keep`, it may change.
     """

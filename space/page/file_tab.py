@@ -33,7 +33,7 @@ SHOWN_CHARACTERS = 300  # per text in the table, but not in the download
 def read_pairs(path: str, metric: str) -> tuple[list[Row], Pairs]:
     """Read the rows of a file, and check their columns and pairs."""
     if PurePath(path.lower()).suffix not in FILE_TYPES:
-        raise InputError(f"the file name must end in one of {', '.join(FILE_TYPES)}. Convert it.")
+        raise InputError(f"{path} must end in one of {', '.join(FILE_TYPES)}. Convert the file.")
     rows = list(islice(read_rows(path), limits.FILE_ROWS + 1))
     limits.at_most("the file has {} rows or more", len(rows), limits.FILE_ROWS, "Split it.")
     if not rows:

@@ -1,6 +1,6 @@
 """Limits of the demo, which are checked before any computation.
 
-A text of n tokens requires n passes over n tokens in InfoLM.
+With masks, InfoLM requires n passes over n tokens for a text of n tokens.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ from typing import Any
 
 import gradio as gr
 
+from infolm_metric.core import inputs
 from infolm_metric.core.baselines import Verdict
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.inputs import Pairs, check_pairs, is_blank
+from infolm_metric.core.inputs import Pairs, check_text, is_blank
 from infolm_metric.core.results import Result, Summary, verdict_obstacles
 from infolm_metric.metrics import fastest_first
 from infolm_metric.scoring.scorer import Run
@@ -84,7 +85,7 @@ class Answer:
 
     @property
     def verdict(self) -> str:
-        """Verdict on the score, relative to unrelated texts if possible."""
+        """Verdict of the metric itself if it has one, otherwise relative to unrelated texts."""
         if not self.readable:
             return "This score is not meaningful"
         if self.result.counts["identical"]:
@@ -126,9 +127,8 @@ class Answer:
 
 def check_texts(candidate: Any, references: Any) -> tuple[list[str], list[int]]:
     """Check a candidate and references. Return the references and the token counts of all texts."""
-    if not isinstance(references, list):
-        raise InputError(f"references must be a list of strings, got {type(references).__name__}")
-    (group,) = check_pairs([candidate], [references]).references
+    check_text("candidate", candidate)
+    (group,) = Pairs([candidate], [inputs.check_texts("references", references, 1)]).references
     texts = [candidate, *group]
     limits.check_group("the input", references, texts)
     if any(map(is_blank, texts)):

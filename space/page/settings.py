@@ -91,7 +91,7 @@ def _check_names(settings: Any, names: Collection[str], problem: str) -> dict[st
 
 
 def make_controls(metric: str) -> list[Any]:
-    """Create all controls. The controls of a metric are visible."""
+    """Create all controls. Only the controls of `metric` are visible."""
     with gr.Row(elem_id="settings", equal_height=True):
         return [_component(name, metric) for name in SHOWN]
 
@@ -102,7 +102,7 @@ def show_controls(metric: str) -> list[Any]:
 
 
 def read_settings(values: Sequence[Any]) -> dict[str, Any]:
-    """Return the settings in all controls, without defaults."""
+    """Return the settings in all controls, except empty controls and the default choice ""."""
     pairs = zip(SHOWN, values, strict=True)
     return {name: value for name, value in pairs if value not in (None, "")}
 

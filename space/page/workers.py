@@ -49,7 +49,7 @@ class ReportingLM(MaskedLM):
 
 
 class Worker:
-    """A thread that runs functions of the worker in the order of submission."""
+    """A thread that runs functions in order of submission. Their first argument is the worker."""
 
     def __init__(self) -> None:
         self.pool, self.job = ThreadPoolExecutor(1), Job()
@@ -63,8 +63,9 @@ class Worker:
     def follow(self, total: int, function: Callable[..., Any], *arguments: Any) -> Iterator[Any]:
         """Yield the fraction of a job that is done, and finally its result.
 
-        `total` is the number of masked positions of the whole job. Closing the iterator stops the
-        job at the next batch.
+        `total` is the number of masked positions of the whole job. Closing the iterator cancels a
+        waiting job, or stops a running InfoLM job at the next batch. Other running jobs report 0
+        and cannot be stopped.
         """
         job = Job()
 

@@ -151,10 +151,10 @@ def test_error_for_constant_scores_names_the_metric_and_no_column(infolm_error):
 SAME_NAME = [{**row, "metrics": {"infolm": 1.0 * i}} for i, row in enumerate(ROWS)]
 INVALID = [
     (ROWS, ["--criterion", "clarity"], "--criterion must be scores in 'human' or columns"),
-    (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer: no such metric column"),
+    (ROWS, ["--lower-is-better", "wer"], "--lower-is-better wer must be among the scores"),
     (ROWS, ["--against", "x"], "unknown --against 'x'. Known: 'infolm'"),
     ([*ROWS, ROWS[0]], [], "rows.jsonl, line 21: system 'good' already has a text for id '0'"),
-    (SAME_NAME, [], "two metrics are named 'infolm'"),
+    (SAME_NAME, [], "'infolm' is both a metric and a column"),
     (ROWS_WITHOUT_SYSTEMS, ["--no-metric"], "no metric. Omit --no-metric"),
 ]
 

@@ -374,7 +374,7 @@ def test_rescaled_scores_are_shown_on_request(infolm, infolm_error):
 INVALID = [
     ([], "nothing to score. Pass texts as arguments, -c FILE and -r FILE"),
     (["a cat"], "the candidate has no references"),
-    (["missing"], "got only 'missing'. Add a reference. If it is the name of a table, check it"),
+    (["missing"], "got only 'missing'. Add a reference. To score a table, check its name"),
     (["folder"], "Pass a folder of tables with --dataset"),
     (["--data", "folder"], "folder: a table must end in .jsonl"),
     (["-c", "folder", "-r", "ref.txt"], "folder must be a file, but it is a folder"),
@@ -390,7 +390,7 @@ INVALID = [
     (["a", "b", "--split", "test"], "--split requires --dataset NAME"),
     ([*FILES, "--restart"], "--restart requires a job"),
     (["--rescale-with-baseline", "a cat", "a", "b"], "there is no file 'a cat'"),
-    (["data.csv", *BOTH, "-o", "new.jsonl"], "a job takes one metric, got toy, infolm"),
+    (["data.csv", *BOTH, "-o", "new.jsonl"], "-o FILE.jsonl takes one metric, got toy, infolm"),
     (["data.csv", *BOTH, "--rescale-with-baseline", "data.csv"], "FILE takes one metric"),
 ]
 
