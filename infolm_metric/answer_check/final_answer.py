@@ -111,7 +111,7 @@ def fold(text: str) -> str:
 
 
 def plain_text(text: str) -> Text:
-    """Remove Markdown, HTML, boxes and list numbers. Keep a text of marks only, such as "+".
+    """Remove Markdown, simple HTML, boxes and list numbers. Keep a lone symbol, such as "+".
 
     >>> plain_text("2*3*4 in `snake_case` costs **$5**").source
     '2*3*4 in snake_case costs $5'

@@ -219,7 +219,7 @@ def _equal_or_rounded(answer: Number, reference: Number, factor: Fraction) -> bo
 
 
 def _are_near(answer: Item, reference: Item) -> bool:
-    """Return True for measurements, with decimals or a unit, that differ by at most 1%."""
+    """Return True for numbers that differ by at most 1%, except years and plain integers."""
     if not (isinstance(answer, Number) and isinstance(reference, Number)) or reference.year:
         return False
     if answer.step == reference.step == 1 and not (answer.unit or reference.unit):

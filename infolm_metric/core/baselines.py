@@ -227,7 +227,7 @@ class Baseline:
         nearest = min(differences, key=len) or "only other weights or fewer references"
         raise BaselineNotFoundError(
             f"the {self.source} has no baseline for these settings, {weights} token weights and "
-            f"references per pair: {references} ({nearest}). Except for answer_check, make one: "
+            f"references per pair: {references} ({nearest}). Create one (not for answer_check): "
             f"`infolm baseline CORPUS -o FILE --metric {metric} --references {references}`, with "
             "the same model and settings."
         )

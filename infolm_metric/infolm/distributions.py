@@ -1,7 +1,7 @@
 """Vocabulary distributions of texts: batches of masked contexts, and aggregated predictions.
 
-The predictions of a text are added up in an order that depends only on the text. In float32 on a
-CPU, its distribution is therefore bitwise identical regardless of the other texts and of batching.
+The predictions of a text are added up in an order that depends only on the text. With a
+batch-invariant model, its distribution is therefore bitwise identical regardless of other texts.
 """
 
 from __future__ import annotations

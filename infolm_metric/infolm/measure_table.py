@@ -86,7 +86,7 @@ class Measure:
                 )
         if self.accepts is not None and not self.accepts(**numbers):
             labels = ", ".join(f"{name}={number:g}" for name, number in numbers.items())
-            raise InputError(f"{self.name} requires {self.joint_domain}, got {labels}")
+            raise InputError(f"{self.name} requires {self.joint_domain}, got {labels}. Change one.")
         return numbers
 
     def bound(self, symmetrize: str, parameters: Mapping[str, float]) -> float:

@@ -83,7 +83,7 @@ class MENLISettings(NLISettings):
     formula: str | tuple[str, ...] | None = None
     direction: Literal["avg", "rh", "hr"] | None = None
     multi_reference: Literal["max", "mean"] = "max"
-    combine_with: str | Settings | None = None
+    combine_with: str | Settings | None = setting(allowed="a metric's name or its settings")
     nli_weight: float | None = None
     combine_model: str | os.PathLike[str] | None = setting(signature="")
     combine_layers: int | str | tuple[int, ...] | None = setting(signature="")

@@ -76,7 +76,7 @@ def test_worker_with_different_settings_is_rejected():
 
     fields = {**ToyScorer().signature().fields, "size": "9"}
     worker = _Worker(Plan(ToyScorer(), None, (None, ()), dict, None), fields, CorpusStatistics())
-    with pytest.raises(InputError, match="the driver: size is 1 instead of 9. Use equal"):
+    with pytest.raises(InputError, match="the driver: size is 1 instead of 9. Make them equal"):
         worker(Table.from_pylist(ROWS))
 
 
