@@ -85,7 +85,7 @@ def read_rows(path: str) -> Iterator[Row]:
     reader = _json_rows if path == STANDARD_INPUT else TABLES.get(file_ending(path))
     if reader is None:
         raise InputError(
-            f"{path}: a table must end in {', '.join(TABLES)} (text optionally with .gz). "
+            f"{path}: a table must end in {', '.join(TABLES)} (.gz may follow, except .parquet). "
             + (JSON_LINES if file_ending(path) == ".json" else f"Convert the file. {PLAIN_TEXT}")
         )
     return reader(path)
@@ -310,7 +310,7 @@ def parse_references(
 
     A column may contain lists of strings, which CSV and TSV represent as Python or JSON literals.
     An empty cell in CSV is an empty text. `Pairs` leaves blank references out if there are others.
-    References in several `reference_columns` are joined.
+    If there are several `reference_columns`, the list contains the references of all of them.
 
     >>> parse_references("line 1", {"references": ["the cat", "cats"]})
     ['the cat', 'cats']

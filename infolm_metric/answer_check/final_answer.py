@@ -84,7 +84,7 @@ class Text:
 
     @property
     def is_long(self) -> bool:
-        """True for several statements, each of which is compared."""
+        """True for several statements, which are compared one by one."""
         return len(self.statements) > 1
 
 

@@ -1,8 +1,8 @@
 r"""Formulas in LaTeX or with operators, compared by math-verify if it is installed.
 
-The extra `math` installs it. Its own time limits need the main thread. Here, large numbers are
-recognized before a formula is parsed, and the number of function calls is limited, which gives the
-same result on slow and fast machines. Formulas that exceed a limit are not compared.
+The extra `math` installs it. The time limits of math-verify need the main thread. Here, costly
+formulas are recognized before they are parsed, and the number of function calls is limited, which
+gives the same result on slow and fast machines. Formulas that exceed a limit are not compared.
 """
 
 from __future__ import annotations

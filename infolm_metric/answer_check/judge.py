@@ -40,7 +40,7 @@ class Statement:
 
     @cached_property
     def probabilities(self) -> Probabilities:
-        """Probabilities e, n and c, with the premise that supports the statement most."""
+        """Entailment (e), neutral (n) and contradiction (c) for the most supportive premise."""
         rows = (self.table[premise, self.text] for premise in self.premises)
         return max(rows, key=lambda row: row[0] - row[2])
 

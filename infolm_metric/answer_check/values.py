@@ -1,4 +1,4 @@
-"""Numbers, dates, choices, designators and formulas of short answers, compared by value.
+"""Numbers, dates, option letters, designators such as BRCA1, and formulas, compared by value.
 
 A number of an answer agrees with a number of the reference if both are equal, if it rounds to the
 reference at the reference's last digit, or if the reference rounds to it and it has at least three

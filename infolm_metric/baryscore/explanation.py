@@ -51,7 +51,7 @@ class Explanation:
     """A score and its transport plan.
 
     Attributes:
-        score: the score, as returned by `score`.
+        score: the score, as returned by `score` for this pair alone.
         signature: signature of the score.
         candidate: tokens of the candidate.
         reference: tokens of the reference.

@@ -34,7 +34,7 @@ class Explanation:
     of the reference's similarities, unless a text has no tokens.
 
     Attributes:
-        scores: scores by name, as returned by `score`.
+        scores: scores by name, as returned by `score` for this pair alone.
         signature: signature of the scores.
         candidate: the candidate's tokens with their matches, without special tokens.
         reference: the reference's tokens with their matches, without special tokens.

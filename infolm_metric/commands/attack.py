@@ -6,11 +6,12 @@ attack is applied to every distinct reference of an item, called the anchor. The
 is the value in the column paraphrase, or else the item's other reference with the least similar
 sequence of words.
 
-The output is JSON Lines with one case per row: id, attack, kind, anchor, paraphrase, adversary (the
-attacked anchor), paraphrase_adversary (the attacked paraphrase) and seed. The result of an attack
-depends only on the text and the seed. infolm robustness reports the fraction of cases in which the
-paraphrase scores better than the adversary (accuracy, where a tie is a miss), and the fraction of
-texts that score better than their attacked versions (sensitivity, usually much higher).
+The output is JSON Lines with one case per row: id, attack, kind (adequacy or fluency), anchor,
+paraphrase, adversary (the attacked anchor), paraphrase_adversary (the attacked paraphrase) and
+seed. Missing texts are null. The result of an attack depends only on the text and the seed.
+infolm robustness reports the fraction of cases in which the paraphrase scores better than the
+adversary (accuracy, where a tie is a miss), and the fraction of texts that score better than their
+attacked versions (sensitivity, usually much higher).
 
 For example:
   infolm attack outputs.jsonl -o attacked.jsonl

@@ -83,7 +83,7 @@ def _check_scores(ratings: Ratings) -> None:
 
 
 def _estimate(ratings: Ratings, grids: Mapping[str, np.ndarray], size: int) -> list[Estimate]:
-    """Estimate the mean of each system, or the difference of each two systems if `size` is 2."""
+    """Estimate the mean of each system, or each pair's difference if `size` is 2."""
     from infolm_metric.meta_evaluation import estimate_mean
 
     systems = ratings.systems or ("all texts",)

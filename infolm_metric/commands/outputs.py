@@ -50,7 +50,7 @@ def find_format(output: str, formats: Formats, flag: str = "") -> str:
     alternative = " or have no extension" if "" in formats else ""
     raise InputError(
         f"cannot write {output}{flag and f' with {flag}'}: its name {ending}{alternative}. "
-        "Choose another name with -o."
+        "Name a file with -o."
     )
 
 

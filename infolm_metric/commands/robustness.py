@@ -73,7 +73,7 @@ def _column(name: str, rows: Sequence[Row], sign: int) -> list[list[float]]:
     columns = [f"{name}.{text}" for text in TEXTS[:3]]
     for column in columns[:2]:
         if not any(column in row for _, row in rows):
-            raise InputError(f"no column {column!r}. --scores {name} reads {', '.join(columns)}.")
+            raise InputError(f"no column {column!r}. Add {', '.join(columns)}, or omit --scores.")
     return [
         [sign * parse_score(where, key, row.get(key)) for key in columns] for where, row in rows
     ]

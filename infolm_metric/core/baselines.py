@@ -227,9 +227,9 @@ class Baseline:
         nearest = min(differences, key=len) or "only other weights or fewer references"
         raise BaselineNotFoundError(
             f"the {self.source} has no baseline for these settings, {weights} token weights and "
-            f"references per pair: {references} ({nearest}). Create one (not for answer_check): "
-            f"`infolm baseline CORPUS -o FILE --metric {metric} --references {references}`, with "
-            "the same model and settings."
+            f"references per pair: {references} ({nearest}). Omit the baseline or, except for "
+            f"answer_check, create one: `infolm baseline CORPUS -o FILE --metric {metric} "
+            f"--references {references}`, with the same model and settings."
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -248,8 +248,8 @@ class Baseline:
             if head == (BASELINE_FORMAT, BASELINE_VERSION, baseline.fingerprint):
                 return baseline
         raise InputError(
-            f"{os.fspath(path)!r} is not a baseline file or is damaged. Create it again with "
-            "`infolm baseline`."
+            f"{os.fspath(path)!r} is not a baseline file of version {BASELINE_VERSION} or is "
+            "damaged. Create it again with `infolm baseline`."
         )
 
     def _records(self) -> list[dict[str, Any]]:

@@ -151,8 +151,8 @@ def check_value(name: str, value: Any, annotation: object, allowed: str = "") ->
     """Check a value against a type annotation and return it as a Python type.
 
     Lists become tuples, and NumPy and torch scalars become Python numbers. Raises InputError for
-    other types, unknown words, and numbers that are not finite. Messages describe the values that
-    are `allowed`, by default the types.
+    other types, unknown words, and numbers that are not finite. `allowed` describes the valid
+    values in messages (default: the types). It does not restrict the values.
 
     >>> check_value("layers", [4, 6], int | tuple[int, ...])
     (4, 6)

@@ -1,6 +1,6 @@
 """AB divergence, accurate near singular parameters and for close distributions.
 
-The KL, alpha, Renyi and beta divergences are special cases or limits of the scale-invariant AB
+The KL, alpha, Renyi and beta divergences are functions or limits of the scale-invariant AB
 divergence (Cichocki, Cruces and Amari 2011, Entropy 13:134). The published formula subtracts nearly
 equal numbers if alpha, beta or their sum is close to 0, or if p is close to q. `_ends` rewrites the
 formula as a sum of terms >= 0. `log_p` and `log_q` are normalized log-probabilities, [..., vocab].

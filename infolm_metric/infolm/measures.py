@@ -3,8 +3,8 @@
 The nine measures compare normalized, finite log-probabilities [..., vocab] of any floating-point
 type: `log_p` of the reference and `log_q` of the candidate. Leading axes broadcast. Values are
 float64 [...], >= 0, and 0 if p = q. Lower is better. They are continuous in `alpha` (a) and `beta`
-(b), which may be any numbers. At singular values, the limit is returned. Results that exceed
-float64 are replaced by the largest finite float64. Gradients are not supported.
+(b), which may be any numbers (Renyi: a > 0). At singular values, the limit is returned. Results
+that exceed float64 are replaced by the largest finite float64. Gradients are not supported.
 
 `compare` normalizes its input, checks parameters, symmetrizes the measure and applies its bounds.
 The `*_terms` functions return the contribution of each vocabulary entry up to a common factor,

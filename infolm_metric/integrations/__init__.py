@@ -33,8 +33,8 @@ def require(package: str) -> Iterator[None]:
 def check_one_score(settings: Settings, part: str = "") -> None:
     """Check that the settings request a single score by name, not a list of names.
 
-    If scores are computed for a `part` of the texts at a time, also check that they do not depend
-    on the other texts.
+    If `part` names the texts that are scored at a time, such as "sample", also check that their
+    scores do not depend on the other texts.
     """
     if settings.several:
         raise InputError(

@@ -1,9 +1,9 @@
 """Metrics for lm-evaluation-harness. Importing this module registers them.
 
 As with BLEU, references and outputs are collected, and the whole corpus is scored at the end. IDF
-is therefore estimated from all documents. Documents without a reference are left out. BERTScore is
-registered as infolm_bertscore, as in `evaluate`. answer_check scores each document immediately, and
-also reports the fraction of each verdict.
+can therefore be estimated from all documents. Documents without a reference are left out. BERTScore
+is registered as infolm_bertscore, as in `evaluate`. answer_check scores each document immediately,
+and also reports the fraction of each verdict.
 """
 
 from __future__ import annotations

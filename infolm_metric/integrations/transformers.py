@@ -66,7 +66,7 @@ class TrainerScores:
         self.greater_is_better = self.directions[self.metric_for_best_model]
 
     def check_direction(self, args: Any) -> bool:
-        """Return True if a score chooses the best checkpoint. Warn if it would choose the worst."""
+        """Return True if one of the scores chooses checkpoints. Warn if it would keep the worst."""
         name = str(args.metric_for_best_model).removeprefix("eval_")
         better = self.directions.get(name, args.greater_is_better)
         if args.greater_is_better != better:
@@ -166,11 +166,11 @@ compute_metrics = ComputeMetrics  # under the name of the Trainer's argument
 class GenerationCallback(TrainerScores, TrainerCallback):
     """Generation and scoring of texts at each evaluation of a decoder-only model.
 
-    The ranks share the prompts. Scores such as `eval_infolm` and `eval_infolm_loss` are added to
+    The ranks divide the prompts. Scores such as `eval_infolm` and `eval_infolm_loss` are added to
     the metrics before the Trainer chooses the best checkpoint, and to `trainer.state.log_history`.
-    To report them in another way, set `callback.log = trainer.log`. Pass the callback before an
-    EarlyStoppingCallback. Training continues as without the callback, because the mode of the
-    model, the tokenizer and the random state do not change. See `TrainerScores` for attributes.
+    To also send them to trackers (`report_to`), set `callback.log = trainer.log`. Pass the callback
+    before an EarlyStoppingCallback. Training continues as without the callback, because the mode of
+    the model, the tokenizer and the random state do not change. See `TrainerScores` for attributes.
 
     Args:
         prompts: the prompts, a list of strings, or of conversations (lists of messages) for the
@@ -210,7 +210,7 @@ class GenerationCallback(TrainerScores, TrainerCallback):
         """Check the arguments of the Trainer before the first step."""
         check_undivided(args, trainer["model"])
         if self.check_direction(args) and self.every > 1:
-            raise InputError(f"every must be 1 if a score chooses checkpoints, got {self.every}")
+            raise InputError(f"every must be 1 for this metric_for_best_model, got {self.every}")
 
     def on_evaluate(self, args: Any, state: Any, *_: object, **trainer: Any) -> None:
         """Generate and score texts, and add the scores to the metrics of the evaluation."""

@@ -41,7 +41,7 @@ class Reward:
         `completions` are strings or lists of messages. Of messages, only the last one from the
         assistant is scored. Thinking is removed. The reference column contains a reference or a
         list of references for each completion. Blank and missing references are left out. Rows
-        with no reference left get None, with which TRL skips a reward function. Raises InputError
+        with no reference left get None, so TRL skips this function for them. Raises InputError
         if the column is missing, lengths differ, or a completion, reference or prompt has the wrong
         type.
         """
@@ -91,11 +91,11 @@ def reward(
 
     `scorer` has a single score, such as `AnswerCheckScorer()`. Distances (InfoLM, BaryScore) are
     negated. `reference_column` is the column of references. `guard` multiplies the scores of
-    answer_check by penalties on repetitions, copies of the prompt, several candidates, and length
-    (default: True for answer_check, else False). The guard makes rewards harder to game, but does
-    not prevent it: an essay that mentions many candidates is not detected. Raises InputError if the
-    scorer has several scores, or token weights that depend on the batch, or if `guard` is True for
-    another scorer.
+    answer_check by penalties on repetitions, copies of the prompt, several proposed answers, and
+    length (default: True for answer_check, else False). The guard makes rewards harder to game, but
+    does not prevent it: an essay that mentions many answers is not detected. Raises InputError if
+    the scorer has several scores, or token weights that depend on the batch, or if `guard` is True
+    for another scorer.
 
     >>> from infolm_metric import AnswerCheckScorer
     >>> rewards = reward(AnswerCheckScorer())
@@ -142,7 +142,7 @@ def completion_text(completion: object, name: str = "completion") -> str:
 
 
 def _last_text(messages: object, name: str, roles: tuple[str | None, ...]) -> str:
-    """Return a string, or the text of the last message whose role is one of `roles`."""
+    """Return a string unchanged, or the text of the last message with a role in `roles`."""
     if isinstance(messages, str):
         return content_text(messages, name)
     if not isinstance(messages, list | tuple):

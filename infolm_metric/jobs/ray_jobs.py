@@ -54,7 +54,7 @@ def score_source(
     """
     table = len(source.files) == 1 and tables.is_table_path(source.files[0])
     if not (source.load or table):
-        raise InputError(f"--engine ray reads tables and data sets, not {source.name}. {LOCAL}")
+        raise InputError(f"--engine ray reads tables and data sets, not {source.name}. Omit it.")
     files.check_exists(source.files)
     if os.path.exists(output):  # Ray would add files to the folder
         raise InputError(f"{output} already exists. Choose a new folder.")
@@ -81,7 +81,7 @@ def score_source(
 
 
 class _ParquetFiles(BlockBasedFileDatasink):
-    """Parquet files with the rows in order. `write_parquet` writes from several threads."""
+    """Parquet files with the rows in order, unlike Ray's `write_parquet`, which uses threads."""
 
     def write_block_to_file(self, block: Any, file: pyarrow.NativeFile) -> None:
         parquet.write_table(block.to_arrow(), file)

@@ -99,8 +99,8 @@ def run_job(
     An interrupted job is resumed, unless `restart` discards it. If the job is finished, its summary
     is returned without loading a model. The input is read twice: first to check and count it, then
     to score it. Complete chunks are kept if the output can no longer be written. Raises InputError
-    if the signature or the input differs from the job that wrote `output`, or if no job wrote it,
-    unless `restart` is True.
+    if the signature or the input differs from the job that wrote `output`, or if `output` exists
+    but no job wrote it, unless `restart` is True.
 
     >>> import tempfile
     >>> from infolm_metric import InfoLMScorer
@@ -192,7 +192,7 @@ def _resume(
 def _read(
     source: Source, run: Run[S], names: Sequence[str], bar: Callable[..., Iterable[Row]]
 ) -> tuple[str, Counter[int], Run[S]]:
-    """Check the input and return its digest, its pairs by number of references, and the run."""
+    """Check the input. Return its digest, pair counts by number of references, and the run."""
     digest, references, statistics = hashlib.sha256(), Counter[int](), CorpusStatistics()
     for part in batches(bar(source.rows(), desc="reading"), COUNTED_PAIRS):
         rows = [source.pair(row) for row in part]

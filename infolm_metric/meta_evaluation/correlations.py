@@ -222,7 +222,7 @@ def common_scores(grids: Sequence[np.ndarray]) -> tuple[list[np.ndarray], int]:
     present = ~np.any([np.isnan(grid) for grid in grids], axis=0)
     if present.ndim == 1:
         if present.sum() < 2:
-            raise InputError(f"at least 2 texts need all scores, got {present.sum()}. Add texts.")
+            raise InputError(f"at least 2 texts must have all scores, got {present.sum()}")
         return [grid[present][:, None] for grid in grids], int((~present).sum())
     columns = present.all(0)
     if not columns.any():

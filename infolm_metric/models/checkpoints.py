@@ -187,7 +187,7 @@ class Checkpoint(ModelFiles):
         return out_of_domain.token_weights(self.tokenizer.get_vocab(), weights)
 
     def count_tokens(self, texts: Sequence[np.ndarray]) -> Counter[str]:
-        """Count texts, int64 [tokens] each, tokens, and the texts or tokens that cause warnings."""
+        """Count texts (int64 [tokens] each), tokens, and texts or tokens that cause warnings."""
         unknown = self.tokenizer.unk_token_id
         return Counter(
             texts=len(texts),
@@ -359,7 +359,7 @@ def release_memory() -> None:
 
 @dataclass
 class TensorCache:
-    """Least-recently-used cache of tensors, with about `limit` bytes of tensors and keys."""
+    """Least-recently-used cache of at most about `limit` bytes of tensors and keys."""
 
     limit: int = 0
     size: int = 0

@@ -88,7 +88,7 @@ def uses_onednn(dtype: torch.dtype) -> bool:
 
 
 def linear(rows: Tensor, weight: Tensor, bias: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return `rows @ weight.t() + bias`, [rows, out], in the memory of `out` if it is given."""
+    """Return `rows @ weight.t() + bias`, [rows, outputs], in the tensor `out` if it is given."""
     if rows.device.type == "cpu" and uses_onednn(rows.dtype):
         product: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
         return product if out is None else out.copy_(product)

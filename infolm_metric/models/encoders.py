@@ -97,7 +97,7 @@ def check_model(model: PreTrainedModel, checkpoint: Checkpoint) -> None:
 
 
 class FastEncoder(nn.Module):
-    """A transformer encoder that computes only the requested states."""
+    """A transformer encoder that skips layers and positions that no requested state needs."""
 
     def __init__(self, model: PreTrainedModel, family: Family) -> None:
         super().__init__()

@@ -65,9 +65,9 @@ def distributed_score(
     `torch.distributed` was initialized.
 
     With `ranks="share"` (default), each rank passes different pairs, possibly none. The result
-    contains the pairs in the order of the ranks, so a list that was divided with slices or
-    `accelerator.split_between_processes` keeps its order. With `ranks="same"`, each rank passes all
-    pairs (as in a Trainer), and the ranks divide the work.
+    contains the pairs in the order of the ranks, so a list that was divided into contiguous slices,
+    as by `accelerator.split_between_processes`, keeps its order. With `ranks="same"`, each rank
+    passes all pairs (as in a Trainer), and the ranks divide the work.
 
     With `gather="all"` (default), every rank returns the result. With `gather="main"`, only rank 0
     returns it, and the other ranks return None.
@@ -167,7 +167,7 @@ def number_of_ranks(group: dist.ProcessGroup | None = None) -> int:
 def _check_summaries(summaries: list[_RankSummary], ranks: str) -> None:
     """Check that ranks have equal signatures and, with ranks="same", equal pairs.
 
-    Raise InputError if all ranks are empty. With ranks="share", warn if all pairs are equal.
+    Raise InputError if all ranks are empty. With ranks="share", warn if all ranks have equal pairs.
     """
     first, last = summaries[0], len(summaries) - 1
     same = [summary.digest == first.digest for summary in summaries]

@@ -440,7 +440,7 @@ class Run(ABC, Generic[S]):
             return {}
 
     def percentiles(self, pairs: Pairs, scores: Mapping[str, Sequence[float]]) -> Counter[str]:
-        """Sum the percentiles among unrelated texts, in thousandths, and the tokens of the pairs.
+        """Sum the percentiles (0 to 90) among unrelated texts times 1000, and the pairs' tokens.
 
         The keys are "percentile_NAME" for each score, and "pair_tokens". The result is empty if no
         baseline with lengths matches.

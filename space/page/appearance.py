@@ -129,7 +129,7 @@ def table(
 
 
 def bars(title: str, rows: Sequence[tuple[str, float, str]], most: float = 0.0) -> str:
-    """Return a bar per row of word, fraction and CSS class. The fraction `most` fills a bar."""
+    """Return a bar per row (word, fraction, CSS class). `most` or a larger fraction fills it."""
     most = max([most, 1e-12, *(value for _, value, _ in rows)])
     body = "".join(
         f'<tr><th scope="row">{escape(word)}</th><td class="track"><i class="{color}" '
