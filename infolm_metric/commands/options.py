@@ -44,14 +44,14 @@ def add_metric(parser: Parser, *, multiple: bool = False) -> None:
 
 
 def add_running(group: Group) -> None:
-    """Add the options of all commands."""
+    """Add the options that every command has."""
     group.add_argument("-q", "--quiet", action="store_true", help="hide the progress bar")
     group.add_argument("--verbose", action="store_true", help="show the full traceback on errors")
     group.add_argument("-h", "--help", action="help", help="show this help")
 
 
 def add_common(parser: Parser, names: Container[str] | None = None, scores: bool = True) -> None:
-    """Add the options of all commands and, as `add_settings`, the settings of all metrics."""
+    """Add common options and, as in `add_settings`, the settings of all metrics."""
     add_running(parser.add_argument_group("running"))
     add_settings(parser, names, scores)
 

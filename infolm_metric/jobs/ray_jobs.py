@@ -54,7 +54,7 @@ def score_source(
     """
     table = len(source.files) == 1 and tables.is_table_path(source.files[0])
     if not (source.load or table):
-        raise InputError(f"--engine ray reads tables and data sets, not {source.name}. Omit it.")
+        raise InputError(f"Ray reads tables and data sets, not {source.name}. Omit --engine.")
     files.check_exists(source.files)
     if os.path.exists(output):  # Ray would add files to the folder
         raise InputError(f"{output} already exists. Choose a new folder.")
