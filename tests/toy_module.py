@@ -1,4 +1,4 @@
-"""The toy metric for `evaluate`, separate because `evaluate` takes long to import."""
+"""The toy metric for `evaluate`. It has its own module, because importing `evaluate` is slow."""
 
 from infolm_metric.scoring.evaluate_metric import EvaluateMetric
 from tests.toy import ToyScorer

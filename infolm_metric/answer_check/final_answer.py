@@ -84,7 +84,7 @@ class Text:
 
     @property
     def is_long(self) -> bool:
-        """True for several statements, which are compared one by one."""
+        """True if the text has several statements. They are compared one by one."""
         return len(self.statements) > 1
 
 

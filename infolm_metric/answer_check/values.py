@@ -99,7 +99,7 @@ class Number:
 
 
 class Date(NamedTuple):
-    """A date whose month is written as a word in the text. A missing year or day is None."""
+    """A date with its month in words. A missing year or day is None."""
 
     year: int | None
     month: int

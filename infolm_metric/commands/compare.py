@@ -65,9 +65,9 @@ def run(arguments: argparse.Namespace) -> None:
     systems, results = _score(settings, texts, arguments)
     reasons = chain.from_iterable(comparison_obstacles(result.counts) for result in results)
     obstacles = ", ".join(dict.fromkeys(reasons))
-    report = {"systems": systems, "against": names[0], "test": TEST}
-    report |= {"resamples": arguments.resamples, "seed": arguments.seed}
-    report |= {"metrics": outputs.describe_metrics(results)}
+    test = {"test": TEST, "resamples": arguments.resamples, "seed": arguments.seed}
+    metrics = outputs.describe_metrics(results)
+    report = {"systems": systems, "against": names[0], **test, "metrics": metrics}
     lines = _lines(systems, len(texts), results, obstacles, arguments)
     outputs.write_report(arguments, report, lines)
     if arguments.fail_if_worse and len(texts) >= FEW_TEXTS:
@@ -110,8 +110,7 @@ def _check_none_worse(report: Mapping[str, Any], obstacles: str) -> None:
 def _check_count(texts: int, arguments: argparse.Namespace) -> None:
     """Check that there are at least two texts, and warn if there are too few for a verdict."""
     if texts < 2:
-        first = arguments.systems[0]
-        raise InputError(f"SYSTEM {first} must have at least two texts, got {texts}. Add more.")
+        raise InputError(f"SYSTEM {arguments.systems[0]} must have at least 2 texts, got {texts}")
     if texts < FEW_TEXTS:
         warn_user(
             f"got {texts} texts. With fewer than {FEW_TEXTS}, systems get no verdict, and "

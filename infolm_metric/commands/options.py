@@ -162,13 +162,13 @@ def progress_enabled(quiet: bool) -> bool:
 # Other options.
 
 
-# Names of arguments in Python that differ from their flags, by which messages call them.
-PYTHON_NAMES = {"--criterion": "criteria", "--scores": "metrics"}
+# Arguments in Python whose names differ from their flags. Messages contain the names in Python.
+NAMES = {"criterion": "criteria", "scores": "metrics", "reference-column": "reference_columns"}
 
 
 def add_repeated(group: Group, *flags: str, metavar: str = "NAME", **keywords: Any) -> None:
     """Add a repeatable option, whose default is an empty list."""
-    keywords = {"dest": PYTHON_NAMES.get(flags[-1])} | keywords
+    keywords = {"dest": NAMES.get(flags[-1].removeprefix("--"))} | keywords
     group.add_argument(*flags, action="append", default=[], metavar=metavar, **keywords)
 
 
@@ -183,7 +183,7 @@ def add_columns(group: Group, candidates: bool = True) -> None:
         text = f"column of candidates (default: {' or '.join(tables.CANDIDATE_COLUMNS)})"
         add_names(group, {"--candidate-column": text})
     text = f"column of references (repeatable, default: {' or '.join(tables.REFERENCE_COLUMNS)})"
-    add_repeated(group, "--reference-column", dest="reference_columns", help=text)
+    add_repeated(group, "--reference-column", help=text)
 
 
 RATING_COLUMNS = {

@@ -56,10 +56,8 @@ def run(arguments: argparse.Namespace) -> None:
         name: _column(name, rows, -1 if name in arguments.lower_is_better else 1)
         for name in arguments.metrics
     }
-    scorers = {
-        item.metric if item.several else item.columns()[0]: options.make_scorer(item)
-        for item in settings
-    }
+    names = [item.metric if item.several else item.columns()[0] for item in settings]
+    scorers = dict(zip(names, map(options.make_scorer, settings), strict=True))
     results = evaluate_robustness(cases, scorers, columns)
     report = {"metrics": {name: result.as_dict() for name, result in results.items()}}
     outputs.write_report(arguments, report, _lines(results, arguments))

@@ -202,7 +202,7 @@ class _Worker:
 
     @cached_property
     def run(self) -> Run[Any]:
-        """The worker's run, created on first use, because Ray hides errors of constructors."""
+        """The worker's run. It is created on first use: Ray hides errors of constructors."""
         run = self.plan.scorer.prepare(corpus=self.statistics, baseline=self.plan.baseline)
         if difference := Signature(self.signature_fields).differences(run.signature):
             raise InputError(f"a worker differs from the driver: {difference}. Make them equal.")

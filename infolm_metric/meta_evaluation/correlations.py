@@ -205,7 +205,8 @@ def as_array(name: str, values: object) -> np.ndarray:
 def check_arrays(values: Mapping[str, npt.ArrayLike]) -> list[np.ndarray]:
     """Return the values as float64. Check that their lengths are equal and none is infinite."""
     arrays = {name: as_array(name, array) for name, array in values.items()}
-    if len({0, *(sizes := [array.size and array.shape[-1] for array in arrays.values()])}) != 2:
+    sizes = [array.size and array.shape[-1] for array in arrays.values()]
+    if not sizes[0] or sizes != sizes[:1] * len(sizes):
         raise InputError(f"{' and '.join(values)} must have equal lengths > 0, got {sizes}")
     for name, array in arrays.items():
         if np.isinf(array).any():

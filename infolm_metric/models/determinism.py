@@ -161,7 +161,7 @@ def limit_threads_of_forks() -> None:
 
 
 class DeterministicLinear(nn.Linear):
-    """A linear layer that applies `rule` to compute each row independently of the others."""
+    """A linear layer. With a suitable `rule`, each row is independent of the others."""
 
     rule: RowRule
 

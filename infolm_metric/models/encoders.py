@@ -97,7 +97,7 @@ def check_model(model: PreTrainedModel, checkpoint: Checkpoint) -> None:
 
 
 class FastEncoder(nn.Module):
-    """A transformer encoder that skips layers and positions that no requested state needs."""
+    """A transformer encoder. It skips layers and positions on which no requested state depends."""
 
     def __init__(self, model: PreTrainedModel, family: Family) -> None:
         super().__init__()

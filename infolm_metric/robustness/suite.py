@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 from infolm_metric.core.checks import InputError
 from infolm_metric.core.inputs import Pairs
 from infolm_metric.core.results import warn
+from infolm_metric.core.settings import Settings
 from infolm_metric.core.signature import Signature
 from infolm_metric.robustness.attacks import ATTACK_KINDS, ATTACKS
 from infolm_metric.robustness.cases import AttackCase
@@ -158,7 +159,7 @@ def evaluate_robustness(
         raise InputError("cases is empty. If no attack applies to these texts, pass others.")
     columns = columns or {}
     for name, scores in columns.items():
-        if name in {*scorers, *(x for y in scorers.values() for x in y.settings.columns())}:
+        if any(name in _titles(key, scorer.settings) for key, scorer in scorers.items()):
             raise InputError(f"two metrics are named {name!r}. Rename the column of scores.")
         if (shape := list(np.shape(scores))) != [len(cases), 3]:
             raise InputError(f"column {name!r} must have shape [{len(cases)}, 3], got {shape}")
@@ -176,6 +177,12 @@ def evaluate_robustness(
     return results
 
 
+def _titles(name: str, settings: Settings) -> list[str]:
+    """Return the names of a metric's scores in the results."""
+    suffixes = (settings.column(score).removeprefix(settings.metric) for score in settings.names)
+    return [f"{name}{suffix}" if settings.several else name for suffix in suffixes]
+
+
 def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[str, MetricResult]:
     """Score all cases with a metric, and return the results for each of its scores."""
     pairs = dict.fromkeys(
@@ -189,13 +196,11 @@ def _evaluate(name: str, scorer: Scorer, cases: Sequence[AttackCase]) -> dict[st
     result = run.score(Pairs.of((text, [anchor]) for text, anchor in pairs))
     warn(result.counts)
     sign, results = 1 if result.higher_is_better else -1, {}
-    for score_name, column in result.scores.items():
+    for title, column in zip(_titles(name, scorer.settings), result.scores.values(), strict=True):
         table: dict[Any, float] = dict(zip(pairs, column, strict=True))
         scores = [
             [sign * table.get((getattr(case, text), case.anchor), math.nan) for text in TEXTS]
             for case in cases
         ]
-        column_name = scorer.settings.column(score_name).removeprefix(scorer.settings.metric)
-        title = f"{name}{column_name}" if result.several else name
         results[title] = MetricResult(result.signature, summarise(cases, scores))
     return results

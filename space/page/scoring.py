@@ -9,10 +9,9 @@ from typing import Any
 
 import gradio as gr
 
-from infolm_metric.core import inputs
 from infolm_metric.core.baselines import Verdict
 from infolm_metric.core.checks import InputError
-from infolm_metric.core.inputs import Pairs, check_text, is_blank
+from infolm_metric.core.inputs import Pairs, check_text, check_texts, is_blank
 from infolm_metric.core.results import Result, Summary, verdict_obstacles
 from infolm_metric.metrics import fastest_first
 from infolm_metric.scoring.scorer import Run
@@ -125,10 +124,10 @@ class Answer:
         }
 
 
-def check_texts(candidate: Any, references: Any) -> tuple[list[str], list[int]]:
+def check_pair(candidate: Any, references: Any) -> tuple[list[str], list[int]]:
     """Check a candidate and references. Return the references and the token counts of all texts."""
     check_text("candidate", candidate)
-    (group,) = Pairs([candidate], [inputs.check_texts("references", references, 1)]).references
+    (group,) = Pairs([candidate], [check_texts("references", references, 1)]).references
     texts = [candidate, *group]
     limits.check_group("the input", references, texts)
     if any(map(is_blank, texts)):
@@ -144,7 +143,7 @@ def plan_job(
 ) -> tuple[Worker, tuple[Any, ...]]:
     """Check a request. Return the worker for it, and the arguments of `Worker.follow`."""
     settings, worker = check_settings(metric, settings), SHORT
-    group, counts = check_texts(candidate, references)
+    group, counts = check_pair(candidate, references)
     if metric == "infolm" and settings.get("masking") != "none":
         limit = limits.INFOLM_TOKENS[settings["model_name_or_path"]]
         remedy = "Shorten the text, or set masking='none', which computes another metric."
@@ -190,7 +189,7 @@ def compare(
 
 def settings_of_page(candidate: Any, references: Any, settings: Any) -> dict[str, dict[str, Any]]:
     """Return the settings of each metric. InfoLM uses a single pass for very long texts."""
-    by_metric, (_, counts) = divide_settings(settings), check_texts(candidate, references)
+    by_metric, (_, counts) = divide_settings(settings), check_pair(candidate, references)
     limit = limits.INFOLM_TOKENS[by_metric["infolm"].get("model_name_or_path", "bundled")]
     if max(counts) > limit or sum(counts[1:]) > 2 * limit:
         by_metric["infolm"]["masking"] = "none"
@@ -215,7 +214,7 @@ def score_by_all(
 ) -> list[dict[str, Any]]:
     """Return the API's answer for each metric, or its "error" if it cannot score the texts."""
     by_metric = divide_settings(settings)
-    check_texts(candidate, references)  # errors that concern all metrics are raised
+    check_pair(candidate, references)  # errors that concern all metrics are raised
     updates = compare_by_all(candidate, references, by_metric)
     results: dict[str, Any] = by_metric | dict(updates)  # the last ones, in the order of METRICS
     return [

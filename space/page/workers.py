@@ -49,7 +49,7 @@ class ReportingLM(MaskedLM):
 
 
 class Worker:
-    """A thread that runs functions in order of submission. Their first argument is the worker."""
+    """A thread that calls the submitted functions in order, with the worker as first argument."""
 
     def __init__(self) -> None:
         self.pool, self.job = ThreadPoolExecutor(1), Job()

@@ -148,7 +148,7 @@ INVALID = [
     (["good.txt", "one.txt"], "one.txt has only 1"),
     (["good.txt", "weak.txt", "--resamples", "0"], "--resamples must be at least 1, got 0"),
     (["good.txt", "weak.txt", "--idf", "separate"], "--idf separate estimates token weights"),
-    (["one.txt", "other.txt", "-r", "one.txt"], "one.txt must have at least two texts, got 1"),
+    (["one.txt", "other.txt", "-r", "one.txt"], "one.txt must have at least 2 texts, got 1"),
 ]
 
 

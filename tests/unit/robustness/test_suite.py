@@ -122,6 +122,7 @@ def test_invalid_arguments_are_rejected_before_scoring(monkeypatch):
     for cases, scorers, columns, word in (
         ([], toy, {}, "no attack applies"),
         (CASES, toy, {"toy": scores}, "two metrics are named 'toy'"),
+        (CASES, {"x": InfoLMScorer(information_measure=["l1"])}, {"x_l1_distance": scores}, "x_l1"),
         (CASES, toy, {"bleu": scores[1:]}, f"'bleu' must have shape .{len(CASES)}, 3."),
         (CASES, toy | {"mine": InfoLMScorer(idf="separate")}, {}, "separate"),
         (CASES, toy | {"mine": MENLIScorer(combine_with=SEPARATE)}, {}, "separate"),
