@@ -213,7 +213,7 @@ def test_exported_space_runs_with_its_requirements_only(
     assert not list(empty_environment.glob("lib/python*/site-packages/lemminflect*"))
     python = empty_environment / "bin/python"
     with running_space(tmp_path, folder / "app.py", python, imported=None) as url:
-        client = Client(url, verbose=False)
+        client = Client(url, verbose=False, httpx_kwargs={"timeout": 60})
         radios = [part for part in client.config["components"] if part["type"] == "radio"]
         assert [radio["props"].get("value") for radio in radios] == [metric]
         for name, entry in METRICS.items():
