@@ -153,7 +153,7 @@ def read_ratings(
     others = _read_scores(table, "metrics", metrics)
     default = () if system or SCORE in metrics else (SCORE,)
     human = _read_scores(table, "human", criteria, default)
-    if overlap := human.keys() & others.keys():
+    if overlap := human.keys() & {name.removeprefix("human.") for name in others}:
         raise InputError(f"{file}{min(overlap)!r} is both a criterion and a metric. Rename one.")
     for name, column in {**human, **others}.items() if correlated else ():
         check_varies(f"{file}column {name!r}", column)

@@ -242,6 +242,7 @@ INVALID = [
     (every_row(human={"fluency": 7}), {}, "'fluency': every value is 7 \\(4 in total"),
     (every_row(metrics={"bleu": None}), {}, "'bleu': no values"),
     (every_row(metrics={"fluency": 1}), {}, "'fluency' is both a criterion and a metric"),
+    (rows(), {"metrics": ["human.fluency"]}, "'fluency' is both a criterion and a metric"),
 ]
 
 
