@@ -207,8 +207,8 @@ def read_parallel(candidates: str, references: Sequence[str]) -> Iterator[Row]:
     for path in paths:
         if is_table_path(path):
             raise InputError(
-                f"{path} must be plain text with one text per line, not a table. For a table of "
-                f"candidates and references use: infolm score --data {path}."
+                f"{path} must be plain text with one text per line, not a table. Save its "
+                f"texts as .txt, or score the table: infolm score --data {path}."
             )
     streams = [read_texts(path) for path in paths]
     for number, texts in enumerate(zip_longest(*streams), 1):

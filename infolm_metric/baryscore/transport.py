@@ -51,7 +51,7 @@ class WeightedPoints:
 def costs(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the squared distances [n, m] between points [n, hidden] and [m, hidden], at most 4.
 
-    Products are computed by torch, because the threads of numpy's products keep a core busy.
+    Products are computed by torch, because numpy's threads stay busy after a product.
     """
     squares = (x * x).sum(1)[:, None] + (y * y).sum(1)
     products = torch.mm(torch.from_numpy(x), torch.from_numpy(y).t()).numpy()

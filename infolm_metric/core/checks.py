@@ -245,7 +245,9 @@ def is_list(values: object) -> TypeGuard[Collection[Any]]:
 
     NumPy scalars are not sequences. Neither are data frames and data sets, which have columns.
     """
-    if isinstance(values, str | bytes | dict | set | frozenset) or hasattr(values, "column_names"):
+    # The attributes of the class, because some tables compute their values.
+    is_table = any(hasattr(type(values), name) for name in ("columns", "column_names"))
+    if is_table or isinstance(values, str | bytes | dict | set | frozenset):
         return False
     axes = getattr(values, "ndim", 1)
     ordered = all(hasattr(values, name) for name in ("__iter__", "__len__", "__getitem__"))

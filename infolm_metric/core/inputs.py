@@ -82,7 +82,7 @@ class Pairs:
 
     @cached_property
     def references(self) -> list[list[str]]:
-        """References of each candidate, without blank references unless all are blank."""
+        """References of each candidate, without blank ones (if all are blank, the first)."""
         return [
             group if len(group) == 1 else [t for t in group if not is_blank(t)] or group[:1]
             for group in self.all_references

@@ -300,7 +300,7 @@ class Formula(NamedTuple):
 
     Attributes:
         value: the measure, [..., vocab] -> [...].
-        terms: the contribution of each vocabulary entry, [..., vocab] -> [..., vocab], >= 0.
+        terms: each entry's contribution up to a factor, [..., vocab] -> [..., vocab], >= 0.
     """
 
     value: Callable[..., Tensor]

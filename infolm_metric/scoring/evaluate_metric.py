@@ -123,8 +123,8 @@ class EvaluateMetric(evaluate.Metric):  # type: ignore[misc]
     def add(self, *, prediction: object = None, reference: object = None, **inputs: object) -> None:
         """Add one prediction and its reference or references for `compute`.
 
-        `prediction` is a string. `reference` is a string or a list of strings. `inputs` may contain
-        the same values as `predictions` and `references`, the argument names in `evaluate.combine`.
+        `prediction` is a string. `reference` is a string or a list of strings. `evaluate.combine`
+        passes them as `predictions` and `references`, in `inputs`.
         Raises InputError if an argument is invalid.
         """
         check_names(inputs, INPUTS, "add got an unknown argument")

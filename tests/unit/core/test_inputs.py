@@ -1,6 +1,6 @@
 """Validation of pairs of texts, and their division into chunks and parts."""
 
-from collections import UserList
+from collections import UserDict, UserList
 from itertools import zip_longest
 
 import numpy as np
@@ -168,8 +168,9 @@ def test_columns_of_all_supported_types_are_read_in_order(number):
     assert {type(text) for pairs in (single, several) for text in pairs.texts} == {str}
 
 
-TABLES = [pandas.DataFrame, pyarrow.table, Dataset.from_dict]
-TABLES += [lambda values: Dataset.from_dict(values).to_iterable_dataset()]
+# The last one has no `ndim`, like frames of polars.
+TABLES = [pandas.DataFrame, lambda values: Dataset.from_dict(values).to_iterable_dataset()]
+TABLES += [pyarrow.table, Dataset.from_dict, type("Frame", (UserDict,), {"columns": ()})]
 
 
 @pytest.mark.parametrize("number", range(len(TABLES)))
