@@ -16,6 +16,7 @@ from infolm_metric.core.inputs import strip_thinking
 
 KEYS = ("answer", "final_answer", "result", "output", "response", "prediction", "value")
 JSON = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?", re.DOTALL)
+COMMENT = re.compile(r"(?ms)<!--.*?(?:-->|\Z)|^\[//\]: #[^\n]*")  # which no reader sees
 BOX = re.compile(r"\\(?:boxed|fbox)\s*\{(?P<box>(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 MARK = re.compile(
     rf"{BOX.pattern}"
@@ -91,15 +92,16 @@ class Text:
 def final_answer(text: str, strip: bool = True) -> Text:
     r"""Return the part of an answer that counts, without its thinking if `strip` is True.
 
-    In a JSON object, it is the value of a key such as "answer". Then the last mark decides: a
-    box, `####`, or a line that starts with "Answer:". Without a mark, all of the text counts.
+    In a JSON object, it is the value of a key such as "answer". Comments in HTML and Markdown do
+    not count. Then the last mark decides: a box, `####`, or a line that starts with "Answer:".
+    Without a mark, all of the text counts.
 
     >>> final_answer("<think>Rome?</think>The capital is **Paris**.").plain
     'The capital is Paris.'
     >>> final_answer("We need 15 kg.\nAnswer: 12 kg").plain, final_answer(r"\boxed{x^{2}}").source
     ('12 kg', 'x^{2}')
     """
-    text = _read_json(strip_thinking(text) if strip else text)
+    text = COMMENT.sub("", _read_json(strip_thinking(text) if strip else text))
     marks = list(MARK.finditer(text))
     return plain_text(next(filter(None, marks[-1].groups()), text) if marks else text)
 

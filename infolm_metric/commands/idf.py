@@ -43,8 +43,7 @@ def run(arguments: argparse.Namespace) -> None:
     # order marks, its CSV loader reads "NA" as a missing value, and its cache can be stale.
     run = options.make_scorer(settings).prepare()
     corpus = texts if arguments.num_proc is None else list(texts)
-    statistics = run.count({"references": corpus}, arguments.num_proc)
-    table = statistics.tables["references"]
+    table = run.count({"references": corpus}, arguments.num_proc).tables["references"]
     table.save(arguments.output)
     print(f"documents: {table.documents}")
     print(f"distinct tokens: {(table.document_frequency > 0).sum()}")

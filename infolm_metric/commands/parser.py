@@ -30,8 +30,7 @@ class Parser(argparse.ArgumentParser):
 
     def flags(self) -> dict[str, str]:
         """Return the flags of all options by the names of their values in Python."""
-        options = [action for action in self._actions if action.option_strings]
-        return {action.dest: action.option_strings[-1] for action in options}
+        return {x.dest: x.option_strings[-1] for x in self._actions if x.option_strings}
 
     def suggest(self, flag: str) -> str:
         """Return a question that names a similar flag, or "" if there is none.
@@ -54,11 +53,12 @@ class Parser(argparse.ArgumentParser):
         self.exit(WRONG_INPUT, f"{self.prog}: error: {message}\n")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        """Reject a second value of an option that is not repeatable."""
-        if action.option_strings and not isinstance(action, argparse._AppendAction):
-            if action.option_strings[0] in self.passed:
-                raise argparse.ArgumentError(action, "passed twice. Remove one of them")
-            self.passed.add(action.option_strings[0])
+        """Reject an empty value, and a second value of an option that is not repeatable."""
+        flags, single = action.option_strings, not isinstance(action, argparse._AppendAction)
+        if flags and ("" in arg_strings or (single and flags[0] in self.passed)):
+            why = "empty. Pass a value" if "" in arg_strings else "passed twice. Remove one of them"
+            raise argparse.ArgumentError(action, why)
+        self.passed.update(flags)
         return super()._get_values(action, arg_strings)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:

@@ -142,7 +142,7 @@ def check_device(name: str) -> None:
             return
     raise InputError(
         f"device must be a torch device of this machine, got {name!r} (CUDA GPUs: "
-        f"{torch.cuda.device_count()}). Use 'cpu', or omit it for the default.",
+        f"{torch.cuda.device_count()}). Use 'cuda' for a GPU, 'cpu', or omit it.",
         setting="device",
     )
 

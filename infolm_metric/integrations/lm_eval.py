@@ -59,7 +59,7 @@ def check_answer(
     ['answer_check_likely_wrong']
     """
     item = pass_through(references, predictions)
-    _warn_about_missing(0 if item[0] else 1)
+    _warn_about_missing([item[0]])
     scorer = load_scorer("answer_check")
     check_one_score(scorer.settings.replace(**settings))
     if not item[0]:
@@ -78,8 +78,8 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
                 f"{name} requires texts, got the number {items[0]!r}. If doc_to_target returns "
                 "lists, pass the references with pass_through in process_results instead."
             )
+        _warn_about_missing([item[0] for item in items])
         documents = [item for item in items if item[0]]
-        _warn_about_missing(len(items) - len(documents))
         if not documents:
             return math.nan
         references, predictions, settings = zip(*documents, strict=True)
@@ -91,10 +91,10 @@ def aggregation(name: str) -> Callable[[Sequence[Any]], float]:
     return score
 
 
-def _warn_about_missing(left_out: int) -> None:
-    """Warn about documents without a reference."""
-    if left_out:
-        warn_user(f"left out {counted(left_out, 'document')} without a reference. Add references.")
+def _warn_about_missing(groups: Sequence[object]) -> None:
+    """Warn about documents without a reference, or with a missing one that became a text."""
+    if n := sum(group in ([], ["None"]) for group in groups):
+        warn_user(f"{counted(n, 'document')} without a reference (omitted) or with 'None'. Add it.")
 
 
 _register = partial(register_metric, output_type="generate_until")

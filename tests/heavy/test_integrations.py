@@ -262,15 +262,15 @@ def test_lm_eval_rejects_the_first_invalid_document(document_metrics, change, pr
 def test_lm_eval_leaves_out_documents_without_references(document_metrics, missing):
     settings = {"model_name_or_path": "bundled", "idf": False, "masking": "none"}
     collect, score = document_metrics["infolm"], document_metrics["task", "infolm"]
-    items = [
-        collect(references=references, predictions=["A cat."], **settings)
-        for references in (["The cat."], missing, [["A dog.", None]])
-    ]
+    groups = (["The cat."], missing, [["A dog.", None]], ["None"])
+    items = [collect(references=x, predictions=["A cat."], **settings) for x in groups]
     metric = InfoLM(**settings)
     expected = metric.compute(predictions=["A cat."] * 2, references=["The cat.", "A dog."])
     with pytest.warns(UserWarning, match="1 document without a reference"):
-        assert score(items) == pytest.approx(expected["infolm"], abs=1e-6)
+        assert score(items[:3]) == pytest.approx(expected["infolm"], abs=1e-6)
     assert math.isnan(score(items[1:2]))
+    with pytest.warns(UserWarning, match="2 documents .* with 'None'"):
+        score(items)
 
 
 @pytest.mark.parametrize("targets", [[""], [" "], [], [None]])

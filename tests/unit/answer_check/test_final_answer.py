@@ -122,7 +122,7 @@ def test_a_mark_adds_no_letters_or_digits(text, mark):
 
 HOSTILE = (
     '* _ ** *a_ **a a*b <think> </think> <answer> $ $a $$ ~~a [ ]( [( [](a [a](b" ![a ` `a # > - | '
-    "|- \\ { \\{ \\boxed{ \\frac{ \\text{a ( ¼ ² <|channel|> 1."
+    "|- \\ { \\{ \\boxed{ \\frac{ \\text{a ( ¼ ² <|channel|> 1. <!-- <!---->"
 )
 
 
@@ -137,7 +137,7 @@ def test_time_is_linear_in_the_length_of_hostile_texts(mark):
 
 
 JSON = [
-    ('{"reasoning": "not Rome", "answer": "Paris"}', "Paris"),
+    ('{"why": "a", "answer": "[//]: # (a)\\nParis<!-- <b>Answer: a --> <!--\\n#### a"}', "Paris"),
     ('```json\n{"final_answer": 42}\n```', "42"),
     ('{"answer": "B", "why": "A is too small"}', "B"),
     ('{"answer": ["Elena Marsh", "Ida"]}', '["Elena Marsh", "Ida"]'),

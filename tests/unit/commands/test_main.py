@@ -74,8 +74,7 @@ def test_help_lists_the_settings_of_every_metric_once_whatever_the_other_words(i
 @pytest.mark.parametrize("command", ["score a b", "select -", "estimate -", "baseline a -o b"])
 def test_a_setting_that_no_chosen_metric_has_is_rejected(infolm_error, command):
     words = command.split()
-    settings = {"--direction=rh": "menli", "--layers=2": "baryscore", "-t=2": "infolm"}
-    for flag, owner in settings.items():
+    for flag, owner in (("--task=source", "menli"), ("--layers=2", "baryscore"), ("-t2", "infolm")):
         errors = infolm_error(*words, "--metric", "toy", flag)
         assert f"is a setting of {owner}, not of toy. Omit it, or pass --metric {owner}" in errors
     errors = infolm_error(*words, "--metric", "toy", "--idf", "none")
@@ -89,6 +88,7 @@ INVALID = [
     (["score", "--size=3", "a", "b"], "--size is a setting of toy, not of infolm"),
     (["score", "--metric", "toy", "--metric", "toy", "a", "b"], "'toy' passed twice"),
     (["select", "--metric", "toy", "--metric", "infolm", "-"], "--metric: passed twice"),
+    (["correlate", "-", "--system-column", ""], "--system-column: empty. Pass a value"),
     *(
         (["score", *words.split(), "a", "b"], f"{words.rpartition(' ')[2]}: pass NAME once, or")
         for words in (*WRONG_MODELS, "--model infolm=")
